@@ -8,7 +8,6 @@ import math
 import sys
 import warnings
 from collections.abc import Collection, Sequence
-from itertools import compress
 from types import FunctionType
 from typing import Any
 
@@ -43,6 +42,13 @@ from portarray._kernel_language.ranges import launch_parts, launch_ranges
 from portarray._kernel_language.types import DOUBLES
 from portarray._kernel_language.work_items import units_between
 from portarray.errors import KernelVerificationError, PortarrayWarning, TracedArrayError
+
+
+def _defined(kind: type[KernelFunction], definition: Definition) -> KernelFunction:
+    """Return a kernel of a definition, whose source need not be available here."""
+    kernel = object.__new__(kind)
+    kernel._define(definition)
+    return kernel
 
 
 class KernelFunction(Decorated):
@@ -82,17 +88,13 @@ class KernelFunction(Decorated):
     def _batched(self, names: frozenset[str]) -> KernelFunction:
         """Return a kernel with one more axis in front, of the ndrange and of some arrays."""
         if names not in self._batches:
-            kernel = object.__new__(KernelFunction)
             batches = (*self._definition.batches, names)
-            kernel._define(dataclasses.replace(self._definition, batches=batches))
-            self._batches[names] = kernel
+            definition = dataclasses.replace(self._definition, batches=batches)
+            self._batches[names] = _defined(KernelFunction, definition)
         return self._batches[names]
 
     def __reduce__(self) -> Any:
-        definition = self._definition
-        static = list(compress(definition.names, definition.is_static))
-        kernel = functools.partial(type(self), differentiable=definition.differentiable)
-        return kernel, (definition.source.function, static)
+        return _defined, (type(self), self._definition)
 
     def __repr__(self) -> str:
         return (
