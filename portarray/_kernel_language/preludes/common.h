@@ -16,7 +16,7 @@
     }                                                                                             \
     PA_FUNCTION T pa_mod_##name(T a, T b) {                                                       \
         if (b == 0 || b == (T)-1) return 0;                                                       \
-        const T r = PA_OPAQUE(T, a) % b;                                                          \
+        const T r = a % b;                                                                        \
         return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                          \
     }
 #define PA_WHOLE_UNSIGNED(T, name)                                                               \
