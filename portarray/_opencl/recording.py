@@ -8,8 +8,8 @@ Temporary arrays keep their memory from one replay to the next.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from types import TracebackType
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import pyopencl as cl
@@ -38,7 +38,7 @@ class _Launch(NamedTuple):
 
 
 class Recorder(ABC):
-    """Records the launches of this thread in a ``with`` statement.
+    """Records launches, and makes a function of them.
 
     Parameters
     ----------
@@ -85,19 +85,16 @@ class Recorder(ABC):
     def finish(self, event: cl.Event) -> None:
         """Wait for the last launch of a replay, where arrays are read without waiting."""
 
-    def __enter__(self) -> None:
-        self._outer = current.recorder
-        self._previous = self.device.launched
+    @contextmanager
+    def launches(self) -> Iterator[None]:
+        """Record this thread's launches in a ``with`` statement."""
+        outer, previous = current.recorder, self.device.launched
         current.recorder = self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        current.recorder = self._outer
-        enqueued = self.device.launched - self._previous
+        try:
+            yield
+        finally:
+            current.recorder = outer
+        enqueued = self.device.launched - previous
         if self.sees_all and enqueued != len(self._launches):  # a copy, or another thread's
             self.refuse()
 

@@ -381,13 +381,8 @@ _ELEMENTWISE = (
     *("special.gamma", "special.gammainc", "special.gammaincc", "special.gammaln", "special.i0"),
     *("special.i0e", "special.i1", "special.i1e", "special.kl_div", "special.log_expit"),
     *("special.log_ndtr", "special.logit", "special.ndtr", "special.ndtri", "special.polygamma"),
-    *(
-        "special.rel_entr",
-        "special.riemann_zeta",
-        "special.xlog1py",
-        "special.xlogy",
-        "special.zeta",
-    ),
+    *("special.rel_entr", "special.riemann_zeta", "special.xlog1py", "special.xlogy"),
+    "special.zeta",
 )
 _STACKS = (
     *("linalg.cholesky", "linalg.det", "linalg.diagonal", "linalg.eig", "linalg.eigh"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +130,12 @@ class Graph:
     calls: int  # before merging equal calls and dropping unused ones
     changed: dict[int, int] = field(default_factory=dict)
     """For arguments that are changed in place: the value that each has at the end."""
+
+    def with_nodes(self, nodes: Sequence[Node]) -> Graph:
+        """Return the graph with nodes in place of its own, itself if they are the same."""
+        if all(new is node for new, node in zip(nodes, self.nodes, strict=True)):
+            return self
+        return replace(self, nodes=[*nodes])
 
     def nbytes(self, index: int) -> int:
         """Return the bytes of a value."""

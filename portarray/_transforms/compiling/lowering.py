@@ -152,19 +152,14 @@ def _by_library(
 
 def _compilable(graph: Graph, backend: Backend) -> Graph:
     """Return a graph of functions that the library's compiler does not change."""
-    functions = [
-        backend.compilable(node.name, node.function, graph.values[node.outputs[0]].dtype)
-        for node in graph.nodes
-    ]
-    pairs = list(zip(graph.nodes, functions, strict=True))
-    if all(function is node.function for node, function in pairs):
-        return graph
-    # Under its own name, a call becomes one of the library's function for its operands.
-    nodes = [
-        node if function is node.function else replace(node, name="", function=function)
-        for node, function in pairs
-    ]
-    return Graph(graph.values, graph.inputs, nodes, graph.outputs, graph.calls)
+
+    def safe(node: Node) -> Node:
+        dtype = graph.values[node.outputs[0]].dtype
+        function = backend.compilable(node.name, node.function, dtype)
+        # Under its own name, a call becomes one of the library's function for its operands.
+        return node if function is node.function else replace(node, name="", function=function)
+
+    return graph.with_nodes(list(map(safe, graph.nodes)))
 
 
 def _with_zeros(run: Function, zeros: Sequence[Any]) -> Function:

@@ -24,10 +24,9 @@ _NAMES = ARITHMETIC.union(
 
 def with_rounded_numbers(graph: Graph) -> Graph:
     """Return a graph whose numbers are rounded, or the same if all of them are."""
-    nodes = [_rounded(graph, node) if node.name in _NAMES else node for node in graph.nodes]
-    if all(new is node for new, node in zip(nodes, graph.nodes, strict=True)):
-        return graph
-    return replace(graph, nodes=nodes)
+    return graph.with_nodes(
+        [_rounded(graph, node) if node.name in _NAMES else node for node in graph.nodes]
+    )
 
 
 def _rounded(graph: Graph, node: Node) -> Node:

@@ -65,7 +65,7 @@ class Recorded:
         recorder = self._device._backend.recorder(self._device.native)
         if recorder is None:
             return self._run(*natives)
-        with recorder:
+        with recorder.launches():
             outputs = self._run(*natives)
         if all(launch.is_current() for launch in self._launches):
             recording = recorder.recording(natives, outputs, self._constants)

@@ -29,8 +29,7 @@ def zeros_as_inputs(graph: Graph) -> tuple[Graph, list[Any]]:
     hider = _Hider(graph)
     nodes = [hider.hidden(node) for node in graph.nodes]
     inputs = [*graph.inputs, *hider.inputs]
-    changed = graph.changed
-    return Graph(hider.values, inputs, nodes, graph.outputs, graph.calls, changed), hider.zeros
+    return replace(graph, values=hider.values, inputs=inputs, nodes=nodes), hider.zeros
 
 
 class _Hider:
