@@ -161,6 +161,8 @@ class Expressions:
         if x.sign in ("//", "%", "**"):
             word = {"//": "floordiv", "%": "mod", "**": "pow"}[x.sign]
             bits = max(32, 8 * work.strong_dtype.itemsize)
+            if word == "floordiv" and work.kind == "i" and not x.work.weak:
+                a = f"PA_OPAQUE(i{bits}, {a})"
             out = f"pa_{word}_{work.kind}{bits}({a}, {b})"
             return out if bits == 8 * work.strong_dtype.itemsize else f"({name}){out}"
         return self.wrapped(f"{a} {x.sign} {b}", (a, b), x.sign, x.work, work)

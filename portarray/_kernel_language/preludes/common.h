@@ -10,7 +10,6 @@
     PA_FUNCTION T pa_floordiv_##name(T a, T b) {                                                  \
         if (b == 0) return 0;                                                                     \
         if (b == (T)-1) return PA_NEGATE(T, U, a);                                                \
-        a = PA_OPAQUE(T, a);                                                                      \
         const T q = a / b;                                                                        \
         return q - ((U)q * (U)b != (U)a && (a < 0) != (b < 0));                                   \
     }                                                                                             \

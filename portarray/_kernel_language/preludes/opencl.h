@@ -55,9 +55,9 @@ inline f64 pa_hidden_f64(f64 x) { return as_double(as_long(x) | pa_unknown(0)); 
    ~min(x, y) and min(~x, y), and takes -x < 0 and -x >> 7 for x > 0, also of the lowest integer. */
 #define PA_INVERT(T, x) ((T)((x) ^ (T)pa_unknown(-1)))
 #define PA_NEGATE(T, U, x) ((T)((U)pa_unknown(0) - (U)(x)))
-/* A dividend of which the compiler does not know that it is -x: it makes (-3 - (x - 3)) / 3 and
-   (x * 2 + x * -3) / 3 an x / -3. */
-#define PA_OPAQUE(T, x) ((x) ^ (T)pa_unknown(0))
+/* A dividend that may have wrapped around, and of which the compiler does not know that it is -x: it
+   makes (-3 - (x - 3)) / 3 and (x * 2 + x * -3) / 3 an x / -3. */
+#define PA_OPAQUE(T, x) ((T)(x) ^ (T)pa_unknown(0))
 #else
 #define PA_KEEP(x) (x)
 #endif
