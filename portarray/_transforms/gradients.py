@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from portarray._array import call
 from portarray._array.array import Array
 from portarray._namespace import pa
 from portarray._transforms.gradient_arguments import (
@@ -29,54 +30,62 @@ Function = Callable[..., Any]
 
 
 class _VJPCall:
-    """A call of a function of trees, with its output and VJP."""
+    """A call of a function of trees, with its output and VJP.
 
-    __slots__ = ("_leaves", "_vjp", "aux", "inputs", "name", "output")
+    ``ended`` is the message of :func:`_ended`, which a function that is called often makes once.
+    """
+
+    __slots__ = ("_function", "_has_trees", "_leaves", "_vjp", "aux", "inputs", "output")
 
     def __init__(
         self, caller: str, function: Function, args: Sequence[Any], named: dict[str, Any],
-        argnums: Sequence[int], *, has_aux: bool = False, once: bool = False,
+        argnums: Sequence[int], ended: str, *, has_aux: bool = False, once: bool = False,
     ) -> None:  # fmt: skip
-        self.name = name = name_of(function)
+        self._function = function
         self.inputs = inputs = tuple(map(args.__getitem__, argnums))
         leaves: list[Array] = []
+        has_trees = False
         for n, tree in zip(argnums, inputs, strict=True):
             if tree.__class__ is Array and tree._dispatch.kind in "fc":
                 leaves.append(tree)
             else:
                 leaves += parameters(caller, function, n, tree)
+                has_trees = True
         self._leaves = leaves
+        self._has_trees = has_trees
         returned: dict[str, Any] = {}  # not self: that would be a reference cycle
 
         def of_arrays(arrays: Sequence[Array]) -> list[Array]:
-            remaining = iter(arrays)
             traced_args = list(args)
-            for n, tree in zip(argnums, inputs, strict=True):
-                traced_args[n] = array_trees.refilled(tree, remaining)
+            trees = array_trees.refilled(inputs, iter(arrays)) if has_trees else arrays
+            for n, tree in zip(argnums, trees, strict=True):
+                traced_args[n] = tree
             output = function(*traced_args, **named)
             if has_aux:
-                output, returned["aux"] = pair(caller, name, output)
+                output, returned["aux"] = pair(caller, name_of(function), output)
             returned["output"] = output
             return [output] if output.__class__ is Array else array_trees.leaves(output)
 
-        self._vjp = computed = compute_vjp(
-            of_arrays,
-            leaves,
-            f"{caller}: an array traced in {name} is used after {name} has returned\n"
-            f"Hint: return it from the function with has_aux=True",
-            once=once,
-        )
+        self._vjp = computed = compute_vjp(of_arrays, leaves, ended, once=once)
+        output = returned["output"]
         if not computed.outputs and caller != "grad":  # grad raises a more specific error
             raise TypeError(
-                f"{caller}: {name} must return arrays; it returned {described(returned['output'])}"
+                f"{caller}: {self.name} must return arrays; it returned {described(output)}"
             )
-        self.output = array_trees.refilled(returned["output"], iter(computed.outputs))
+        outputs = iter(computed.outputs)
+        is_leaf = output.__class__ is Array
+        self.output = next(outputs) if is_leaf else array_trees.refilled(output, outputs)
         self.aux: Any = None
         if has_aux:
             value = computed.value
             self.aux = array_trees.mapped(
                 lambda x: value(x) if type(x) is Array else x, returned["aux"]
             )
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return name_of(self._function)
 
     def vjp_fun(self, cotangents: Any) -> tuple[Any, ...]:
         """Return the cotangents of the differentiated arguments."""
@@ -96,8 +105,19 @@ class _VJPCall:
         for n, part in enumerate(parts):
             if part is None:
                 parts[n] = pa.zeros_like(self._leaves[n])
+        if not self._has_trees:
+            return tuple(parts)
         gradients: tuple[Any, ...] = array_trees.refilled(self.inputs, iter(parts))
         return gradients
+
+
+def _ended(caller: str, function: Function) -> str:
+    """Return the message for traced arrays that are used after a function has returned."""
+    name = name_of(function)
+    return (
+        f"{caller}: an array traced in {name} is used after {name} has returned\n"
+        f"Hint: return it from the function with has_aux=True"
+    )
 
 
 def value_and_grad(
@@ -145,11 +165,21 @@ def value_and_grad(
     (53.0, [12.0, 56.0])
     """
     check_function("value_and_grad", function)
+    return _derivative(function, argnums, has_aux=has_aux, with_value=True)
+
+
+def _derivative(
+    function: Function, argnums: int | Sequence[int], *, has_aux: bool, with_value: bool
+) -> Function:
+    """Return the function that ``grad`` returns, or ``value_and_grad``."""
+    ended = _ended("grad", function)
 
     @functools.wraps(function)
-    def both(*args: Any, **named: Any) -> Any:
+    def derivative(*args: Any, **named: Any) -> Any:
         indices = normalize_argnums("grad", argnums, args)
-        vjp_call = _VJPCall("grad", function, args, named, indices, has_aux=has_aux, once=True)
+        vjp_call = _VJPCall(
+            "grad", function, args, named, indices, ended, has_aux=has_aux, once=True
+        )
         y = vjp_call.output
         if type(y) is not Array or y._dispatch.kind != "f" or y._native.shape:
             raise TypeError(
@@ -157,11 +187,13 @@ def value_and_grad(
                 f"floating-point dtype; it returned {described(y)}\n"
                 f"Hint: sum the result, or use pa.vjp or pa.jacobian"
             )
-        gradients = vjp_call.unchecked_vjp([pa.ones_like(y)])
+        gradients = vjp_call.unchecked_vjp([call.options("ones_like", y)])
         gradient = gradients[0] if isinstance(argnums, int) else gradients
-        return ((y, vjp_call.aux) if has_aux else y), gradient
+        if with_value:
+            return ((y, vjp_call.aux) if has_aux else y), gradient
+        return (gradient, vjp_call.aux) if has_aux else gradient
 
-    return both
+    return derivative
 
 
 def grad(
@@ -208,14 +240,7 @@ def grad(
     Array([ 3., 12.], dtype=float64, device='numpy:cpu:0')
     """
     check_function("grad", function)
-    both = value_and_grad(function, argnums, has_aux=has_aux)
-
-    @functools.wraps(function)
-    def gradient(*args: Any, **named: Any) -> Any:
-        value, result = both(*args, **named)
-        return (result, value[1]) if has_aux else result
-
-    return gradient
+    return _derivative(function, argnums, has_aux=has_aux, with_value=False)
 
 
 def vjp(function: Function, /, *primals: Any, has_aux: bool = False) -> Any:
@@ -245,7 +270,10 @@ def vjp(function: Function, /, *primals: Any, has_aux: bool = False) -> Any:
     (Array([ 2., 60.], dtype=float64, device='numpy:cpu:0'),)
     """
     check_function("vjp", function)
-    vjp_call = _VJPCall("vjp", function, primals, {}, range(len(primals)), has_aux=has_aux)
+    every = range(len(primals))
+    vjp_call = _VJPCall(
+        "vjp", function, primals, {}, every, _ended("vjp", function), has_aux=has_aux
+    )
     if has_aux:
         return vjp_call.output, vjp_call.vjp_fun, vjp_call.aux
     return vjp_call.output, vjp_call.vjp_fun
@@ -278,7 +306,8 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     """
     check_function("jvp", function)
     primals, tangents = check_directions("jvp", primals, tangents)
-    vjp_call = _VJPCall("jvp", function, primals, {}, range(len(primals)))
+    every = range(len(primals))
+    vjp_call = _VJPCall("jvp", function, primals, {}, every, _ended("jvp", function))
     y = vjp_call.output
     zeros = array_trees.refilled(y, map(pa.zeros_like, array_trees.leaves(y)))
     _, push = vjp(vjp_call.vjp_fun, zeros)
@@ -310,11 +339,12 @@ def jacobian(function: Function, /, argnums: int | Sequence[int] = 0) -> Functio
     [[4.0, 0.0], [3.0, 2.0]]
     """
     check_function("jacobian", function)
+    ended = _ended("jacobian", function)
 
     @functools.wraps(function)
     def rows(*args: Any, **named: Any) -> Any:
         indices = normalize_argnums("jacobian", argnums, args)
-        vjp_call = _VJPCall("jacobian", function, args, named, indices)
+        vjp_call = _VJPCall("jacobian", function, args, named, indices, ended)
         y = vjp_call.output
         if type(y) is not Array or not pa.isdtype(y.dtype, "real floating"):
             raise TypeError(

@@ -17,7 +17,7 @@ from portarray._namespace import pa
 from portarray._transforms import tracing, user_kernel_gradients
 from portarray._transforms.ownership import memory_of
 from portarray._transforms.rules import RULES
-from portarray._transforms.saved_values import Slot
+from portarray._transforms.saved_values import SavedValues, Slot
 from portarray._transforms.tracer import Tracer, current
 from portarray._transforms.tracing import Trace
 from portarray._trees import array_trees
@@ -39,35 +39,6 @@ class Call(NamedTuple):
     slots: Sequence[int]  # of the results, 0 for those without a gradient
     lends: bool = False  # whether the rule may return arrays that others hold
 
-    def vjp(self, cotangents: Sequence[Array | None], needs_grad: Sequence[bool]) -> Sequence[Any]:
-        """Return the cotangents of the operands."""
-        if self.rule is not None:
-            return self.rule(cotangents)
-        rule = RULES.get(self.name)
-        if rule is None:
-            raise NoGradientError(self.name)
-        device = self.device
-        kind: Any = device._backend.array_type
-        tables = dispatch.tables_of(device)
-        new = base.new_uninitialized
-        operands: list[Any] = []
-        for arg, x in zip(self.args, self.values, strict=True):
-            if x.__class__ is kind and (arg.__class__ is not Tracer or arg.home is device):
-                operands.append(operand := new())  # as wrapped, in a third of its time
-                operand._native = x
-                operand._dispatch = tables[x.dtype]
-            else:
-                operands.append(wrap(x, arg.home if arg.__class__ is Tracer else device))
-        results: list[Any] = []
-        for x in self.results:
-            if x.__class__ is kind:
-                results.append(result := new())
-                result._native = x
-                result._dispatch = tables[x.dtype]
-            else:
-                results.append(wrap(x, device))
-        return rule(cotangents, results, needs_grad, *operands, **self.options)
-
     def saved_slots(self) -> Iterator[Slot]:
         """Yield the slots of the values that the call saves."""
         if self.rule is not None:
@@ -85,6 +56,7 @@ class Call(NamedTuple):
 
 
 _NONE = repeat(None)
+_SEQUENCES: frozenset[Any] = frozenset((list, tuple))
 
 _new_call = partial(tuple.__new__, Call)
 """Makes a call from a tuple of all fields, in half the time."""
@@ -109,11 +81,18 @@ class GradientTrace(Trace):
         self.lent: set[Hashable] = set()
         """The memory of cotangents that others may hold."""
         self._slots = 0
+        self._guard: SavedValues | None = None
 
     def watch(self, x: Array) -> Array:
         """Return a traced array of this trace; the slots are numbered from 1."""
-        self._slots += 1
-        return tracing.traced(x, self, self._slots)
+        self._slots = slot = self._slots + 1
+        return tracing.traced_native(Tracer(x._native, self, slot, x._dispatch.device._home), x)
+
+    def guard(self) -> SavedValues:
+        """Return the guard of what the calls save; most functions write nothing and need none."""
+        if self._guard is None:
+            self._guard = SavedValues(self.calls, Call.saved_slots)
+        return self._guard
 
     def records_kernel(self, name: str) -> bool:
         """Return whether a core kernel has its own gradient rule."""
@@ -145,6 +124,8 @@ class GradientTrace(Trace):
             is_floating = _is_floating(result)
         if not is_floating:
             return result
+        if isinstance(result, np.generic):  # here once, not in each use
+            result = np.asarray(result)
         self._slots = slot = self._slots + 1
         call = _new_call((name, None, device, args, values, options, [result], (slot,), False))
         self.calls.append(call)
@@ -217,7 +198,7 @@ class GradientTrace(Trace):
         collector would free their memory, and it counts objects, not bytes.
         """
         self.ended = message
-        calls, self.calls = self.calls, []
+        calls, self.calls, self._guard = self.calls, [], None
         return calls
 
     def backward(
@@ -238,22 +219,21 @@ class GradientTrace(Trace):
         pop = by_slot.pop
         while remaining:
             call = remaining.pop()
-            output_cotangents = list(map(pop, call.slots, _NONE))
+            slots = call.slots
+            if len(slots) == 1:
+                output_cotangents = [pop(slots[0], None)]
+            else:
+                output_cotangents = list(map(pop, slots, _NONE))
             for g in output_cotangents:
                 if g is not None:
                     break
             else:
                 continue
-            args = call.args
-            needs_grad = [
-                x.trace is self and x.slot > 0 if x.__class__ is Tracer else self._is_watched(x)
-                for x in args
-            ]
             try:
-                parts = call.vjp(output_cotangents, needs_grad)
+                needs_grad, parts = self._vjp(call, output_cotangents)
                 if call.lends:
                     self.lent.update([memory_of(g) for g in parts if g is not None])
-                for x, needed, part in zip(args, needs_grad, parts, strict=False):
+                for x, needed, part in zip(call.args, needs_grad, parts, strict=False):
                     if not needed or part is None:
                         continue
                     if x.__class__ is Tracer:
@@ -267,17 +247,56 @@ class GradientTrace(Trace):
                 raise exhaustion from (error.__cause__ if exhaustion is error else error)
         return by_slot
 
+    def _vjp(
+        self, call: Call, cotangents: Sequence[Array | None]
+    ) -> tuple[Sequence[bool], Sequence[Any]]:
+        """Return which operands of a call need cotangents, and the cotangents."""
+        name, composite, device, args, values, options, natives, _, _ = call
+        if composite is not None:
+            return list(map(self._is_watched, args)), composite(cotangents)
+        try:
+            rule = RULES[name]
+        except KeyError:
+            raise NoGradientError(name) from None
+        kind: Any = device._backend.array_type
+        tables = dispatch.tables_of(device)
+        new = base.new_uninitialized
+        needs_grad: list[bool] = []
+        operands: list[Any] = []
+        for arg, x in zip(args, values, strict=True):
+            home = device
+            if arg.__class__ is Tracer:
+                needs_grad.append(arg.trace is self and arg.slot > 0)
+                home = arg.home
+            else:
+                needs_grad.append(self._is_watched(arg) if arg.__class__ in _SEQUENCES else False)
+            if x.__class__ is kind and home is device:
+                operands.append(operand := new())  # as wrapped, in a third of its time
+                operand._native = x
+                operand._dispatch = tables[x.dtype]
+            else:
+                operands.append(wrap(x, home))
+        results: list[Any] = []
+        for x in natives:
+            if x.__class__ is kind:
+                results.append(result := new())
+                result._native = x
+                result._dispatch = tables[x.dtype]
+            else:
+                results.append(wrap(x, device))
+        return needs_grad, rule(cotangents, results, needs_grad, *operands, **options)
+
     def _is_watched(self, x: Any) -> bool:
         if x.__class__ is Tracer:
             return x.trace is self and x.slot > 0
-        return x.__class__ in (list, tuple) and any(map(self._is_watched, x))
+        return x.__class__ in _SEQUENCES and any(map(self._is_watched, x))
 
     def _add(self, by_slot: dict[int, Array], x: Any, part: Any) -> None:
         if x.__class__ is Tracer:
             if x.trace is self and x.slot:
                 previous = by_slot.get(x.slot)
                 by_slot[x.slot] = part if previous is None else previous + part
-        elif x.__class__ in (list, tuple):
+        elif x.__class__ in _SEQUENCES:
             for item, item_part in zip(x, part, strict=True):
                 self._add(by_slot, item, item_part)
 

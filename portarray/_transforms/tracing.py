@@ -55,10 +55,10 @@ class Trace(ABC):
     reads_numbers = False
     follows_values = True
     direct: Container[str] = ()
+    ended = ""
 
     def __init__(self) -> None:
         self.level = next(_levels)
-        self.ended = ""
 
     def namespace(self, device: Device) -> NativeNamespace:
         """Return the namespace of a device's traced arrays."""

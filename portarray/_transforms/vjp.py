@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portarray._array.array import Array
+from portarray._array.base import GUARDS
 from portarray._array.results import wrapped_like
 from portarray._transforms import memory_errors
 from portarray._transforms.ownership import separated
@@ -98,16 +99,17 @@ def compute_vjp(function: Function, inputs: Arrays, ended: str, *, once: bool) -
 def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP:
     trace = GradientTrace()
     watched = list(map(trace.watch, inputs))
-    guard = SavedValues(trace.calls, Call.saved_slots)
-    add_guard(guard)
+    GUARDS.add(trace.guard)
     _tapes.active += 1
+    guard: Guard | None = None
     try:
         outputs = function(watched)
+        if not once:
+            add_guard(guard := trace.guard())
     finally:
         calls = trace.end(ended)
         _tapes.active -= 1
-        if once:
-            remove_guard(guard)
+        GUARDS.discard(trace.guard)
 
     def value(x: Array) -> Array:
         native = x._native
@@ -132,7 +134,7 @@ def _vjp_by_tape(function: Function, inputs: Arrays, ended: str, *, once: bool) 
         gradients = list(map(by_slot.get, range(1, len(inputs) + 1)))
         return separated(gradients, cotangents, trace.lent)
 
-    return VJP([value(y) for y in outputs], vjp_fun, value, None if once else guard)
+    return VJP([value(y) for y in outputs], vjp_fun, value, guard)
 
 
 def _vjp_by_library(function: Function, inputs: Arrays, ended: str, *, once: bool) -> VJP | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -28,8 +27,11 @@ __all__ = [
 PLATFORMS = ("cuda", "rocm", "metal", "oneapi", "opencl", "tpu", "cpu")
 """Every platform, in the order of automatic choice."""
 
-GUARDS: set[weakref.ref[Any]] = set()
-"""What is called before the memory of arrays is written. Writers check that there is nothing."""
+GUARDS: set[Callable[[], Any]] = set()
+"""Functions that return what is called before the memory of arrays is written, or None.
+
+Writers check that there are none. A weak reference is such a function.
+"""
 
 Served = Literal["native", "composed", "host"]
 """How a function is served on a device."""

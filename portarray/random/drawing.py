@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from portarray._api import arguments
 from portarray._api.creation.ranges import arange
@@ -20,16 +22,15 @@ from portarray._api.manipulation.joining import concat
 from portarray._api.manipulation.shapes import reshape
 from portarray._array import conversion, dispatch, native_arrays, slow_path
 from portarray._array.array import Array
+from portarray._array.results import wrapped
 from portarray._config import config
 from portarray._kernel_language.decorator import reason_unsupported
-from portarray._kernel_language.filling import Filling, filling_of
+from portarray._kernel_language.filling import filling_of
 from portarray.random import distributions
 from portarray.random.distributions import Sampler
 from portarray.random.threefry import threefry, threefry_of_few
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from portarray._devices.device import Device
 
 
@@ -99,7 +100,7 @@ class _Repeated:
     __slots__ = ("convert", "fill")
 
     def __init__(self) -> None:
-        self.fill: Filling | None = None
+        self.fill: Callable[[Array], Array | None] | None = None
         self.convert: Callable[[Array], Array] | None = None
 
 
@@ -139,11 +140,14 @@ def drawn(
         sizes = arguments.shape(shape)
         count = math.prod(sizes)
         numbers = at(draw, key, 0, count)
-        if repeated is not None and count <= BLOCK and (draw.sampler.dtype, key.device) in _started:
+        if repeated is not None:
             shape = (*sizes, draw.sampler.parts) if draw.sampler.parts else sizes
-            passed = _kernel_arguments(numbers, draw, key, 0, _ONE)
             repeated.convert = convert
-            repeated.fill = filling_of(draw.sampler.kernel, passed, (count,), shape)
+            if draw.sampler.parts and 0 < count <= _TINY and _is_on_host(key):
+                repeated.fill = partial(_words_of_few, numbers._dispatch, count, shape)
+            elif count <= BLOCK and (draw.sampler.dtype, key.device) in _started:
+                passed = _kernel_arguments(numbers, draw, key, 0, _ONE)
+                repeated.fill = filling_of(draw.sampler.kernel, passed, (count,), shape)
         if len(sizes) != 1:
             numbers = reshape(numbers, (*sizes, *numbers.shape[1:]))
     return numbers if convert is None else convert(numbers)
@@ -153,6 +157,9 @@ def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Arr
     """Return ``count`` numbers of a draw from position ``start``, along one axis."""
     if count == 0:
         return _empty(draw, key, 0)
+    few = count <= _TINY and not rows.length and start % 2**32 + count <= 2**32
+    if few and draw.sampler.parts and _is_on_host(key):
+        return _of_few(draw, key, start, count)
     by_kernel = not native_arrays.is_traced(key) and _runs_kernels(draw, key.device, count)
     if by_kernel and count <= _LARGEST and not rows.length:
         out = _empty(draw, key, count)
@@ -162,7 +169,7 @@ def at(draw: Draw, key: Array, start: int, count: int, rows: Rows = _ONE) -> Arr
     if by_kernel and not traced:
         draw_part, size = _by_kernel, _LARGEST
     elif not traced and key.device.platform == "cpu":
-        if count <= _TINY and not rows.length and start % 2**32 + count <= 2**32:
+        if few:
             return _of_few(draw, key, start, count)
         # Powers of two: JAX compiles a program for each size.
         draw_part, size = _by_formula, min(BLOCK, 1 << (count - 1).bit_length())
@@ -260,12 +267,29 @@ def _is_traced(key: Array) -> bool:
 
 def _of_few(draw: Draw, key: Array, start: int, count: int) -> Array:
     high, low = divmod(start, 2**32)
-    first, second = map(int, slow_path.read(key))
-    words = [*threefry_of_few(first, second, high, low, count)]
+    first, second = slow_path.read(key).tolist()
+    both = threefry_of_few(first, second, high, low, count)
+    if draw.sampler.parts:
+        return conversion.from_host(both, key.device, take_ownership=True)
+    words = [*both.T.copy()]
     if draw.sampler.counters == 2:
-        words.append(threefry_of_few(first, second, high | distributions.SECOND, low, count)[0])
+        third = threefry_of_few(first, second, high | distributions.SECOND, low, count)
+        words.append(third[:, 0].copy())
     arrays = [conversion.from_host(x, key.device, take_ownership=True) for x in words]
     return draw.sampler.formula(*arrays, *draw.values)
+
+
+def _is_on_host(key: Array) -> bool:
+    """Return whether the host computes with a key: it is neither traced nor in other memory."""
+    return key._dispatch.array_type is np.ndarray
+
+
+def _words_of_few(
+    table: dispatch.DispatchTable, count: int, shape: tuple[int, ...], key: Array
+) -> Array:
+    """Return both words of the first positions, in a shape, for a key on the host."""
+    first, second = slow_path.read(key).tolist()  # of the words
+    return wrapped(threefry_of_few(first, second, 0, 0, count).reshape(shape), table)
 
 
 def _by_formula(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 from portarray._array.array import Array
 from portarray._namespace import pa
 from portarray._transforms.rules.table import (
+    along,
     conj,
     define,
     divided,
@@ -140,7 +141,7 @@ define(
             lambda g, y, a, b: _share(g, pa.less, a, b),
             lambda g, y, a, b: _share(g, pa.less, b, a),
         ),
-        "multiply": (times(lambda y, a, b: b), times(lambda y, a, b: a)),
+        "multiply": (lambda g, y, a, b: along(g, b), lambda g, y, a, b: along(g, a)),
         "negative": lambda g, y, x: -g,
         "nextafter": (lambda g, y, a, b: g, lambda g, y, a, b: pa.zeros_like(g)),
         "positive": lambda g, y, x: g,

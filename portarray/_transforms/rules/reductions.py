@@ -47,7 +47,10 @@ def _like(g: Any, x: Any) -> Any:
 
 
 def _sum(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:
-    return as_operand(_like(with_axes(g, x, axis), x), x)
+    if axis is not None or g._native.shape:
+        g = with_axes(g, x, axis)
+    g = call.options("broadcast_to", g, shape=tuple(x._native.shape))
+    return g if g._dispatch is x._dispatch else as_operand(g, x)
 
 
 def _mean(g: Any, y: Any, x: Any, /, *, axis: Any = None, **_: Any) -> Any:

@@ -28,6 +28,7 @@ __all__ = [
     "RULES",
     "Part",
     "Rule",
+    "along",
     "as_operand",
     "define",
     "divided",
@@ -100,12 +101,16 @@ def times(derivative: Callable[..., Any]) -> Part:
     """Return the part of an operand, given the local derivative by ``(y, *operands)``."""
 
     def part(g: Any, y: Any, *operands: Any, **options: Any) -> Any:
-        factor = derivative(y, *operands, **options)
-        if factor.__class__ is Array and factor._dispatch.kind != "c":
-            return call.binary("strong_multiply", g, factor)
-        return scaled(g, conj(factor))
+        return along(g, derivative(y, *operands, **options))
 
     return part
+
+
+def along(g: Any, factor: Any) -> Any:
+    """Return a cotangent times the conjugate of a local derivative."""
+    if factor.__class__ is Array and factor._dispatch.kind != "c":
+        return call.binary("strong_multiply", g, factor)
+    return scaled(g, conj(factor))
 
 
 def over(inverse: Callable[..., Any]) -> Part:
