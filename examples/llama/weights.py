@@ -171,7 +171,7 @@ def load_weights(
         if not layout:
             return None
         rows = ordered([_report_progress(file.packed(f"{name}.weight"), name) for name in names])
-        return kernels.Packed(pa.asarray(rows, device=device, copy=True), layout)
+        return kernels.Packed(pa.asarray(rows, device=device, copy=True), layout).interleaved()
 
     def table(name: str) -> Matrix:
         return pack([name], lambda parts: parts[0]) or put(read(name))

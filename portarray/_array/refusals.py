@@ -270,6 +270,12 @@ def _embedding(device: Device, indices: Any, weight: Any, *_: Any, **__: Any) ->
     return outside("kernels.embedding", device, indices, 0, _shape(weight), lowest=0)
 
 
+def _packed_embedding(device: Device, indices: Any, data: Any, *_: Any, **__: Any) -> Any:
+    shape = _shape(data)
+    rows = math.prod((shape[0], *shape[2:]))
+    return outside("kernels.embedding", device, indices, 0, (rows,), lowest=0)
+
+
 def _cross_entropy(
     device: Device, logits: Any, targets: Any, *, ignore_index: int = -100, **_: Any
 ) -> Exception | None:
@@ -363,7 +369,7 @@ _RULES: dict[str, Rule] = {
     "stack": _stack,
     "take": _take,
     "kernels.embedding": _embedding,
-    "kernels.packed_embedding": _embedding,
+    "kernels.packed_embedding": _packed_embedding,
     "kernels.cross_entropy": _cross_entropy,
     "take_along_axis": _take_along_axis,
 }

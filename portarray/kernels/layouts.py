@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+INTERLEAVED = 16
+"""Rows whose bytes stand side by side, where they do."""
+
 
 class Field(NamedTuple):
     """Bits of a block's weights.
@@ -52,6 +55,9 @@ class Layout(NamedTuple):
     parts, parts_at : str, int
         How scales within a block are kept, and at which byte: ``"int8"`` factors, or pairs of
         ``"six"`` bits for scale and offset, eight of each in twelve bytes.
+    interleaved : int
+        Rows whose bytes stand side by side: data is of shape (out / rows, bytes of a row, rows).
+        One where it is of shape (out, bytes of a row).
     """
 
     name: str
@@ -66,6 +72,11 @@ class Layout(NamedTuple):
     group: int = 32
     parts: str = ""
     parts_at: int = 0
+    interleaved: int = 1
+
+    def shape(self, data: tuple[int, ...]) -> tuple[int, int]:
+        """Return rows and columns of the matrix for the shape of its bytes."""
+        return data[0] * self.interleaved, data[1] // self.nbytes * self.block
 
     @property
     def bits(self) -> int:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from portarray._api.creation.values import asarray
+from portarray._api.manipulation.order import permute_dims
+from portarray._api.manipulation.shapes import reshape
 from portarray._array import array as _array
 from portarray._array import dispatch, operands
 from portarray._array.kernel import Kernel, is_concrete, is_watched, of_arrays
@@ -20,7 +22,7 @@ from portarray._trees import node_types
 from portarray.backends.types import TunedKernel
 from portarray.kernels import layouts, packed_generic, packing
 from portarray.kernels.checks import packed as checks
-from portarray.kernels.layouts import Layout, layout_of
+from portarray.kernels.layouts import INTERLEAVED, Layout, layout_of
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -58,7 +60,7 @@ class Packed:
     Attributes
     ----------
     data : Array
-        The bytes.
+        The bytes, of shape (out, bytes of a row), or as :meth:`interleaved` orders them.
     scales : Array or None
         The scales that are apart from them.
     layout : str
@@ -104,12 +106,47 @@ class Packed:
     def _set(self, layout: str, data: Any, scales: Any) -> None:
         self.data, self.scales, self.layout = data, scales, layout
         self._row = layouts.LAYOUTS[layout]
+        if getattr(data, "ndim", 2) == 3:
+            self._row = self._row._replace(interleaved=data.shape[2])
+
+    def interleaved(self) -> Packed:
+        """Return the matrix in the order that products read fastest.
+
+        On CPUs these are the bytes of 16 rows side by side, of shape (out / 16, bytes of a row,
+        16): products with few rows then take about half the time.
+
+        Returns
+        -------
+        Packed
+            A copy, in this order. The matrix itself where the order is no faster: on other devices,
+            with scales apart, and with rows that are not a multiple of 16.
+
+        Examples
+        --------
+        >>> import portarray as pa
+        >>> packed = pa.kernels.pack(pa.ones((32, 64), dtype=pa.float32, device="numpy"), "Q4_1")
+        >>> packed.interleaved().shape
+        (32, 64)
+        """
+        rows, columns = self.shape
+        device = self.device
+        if (
+            self._row.interleaved > 1
+            or self._row.apart
+            or rows % INTERLEAVED
+            or not rows * columns
+            or device.kind != "cpu"
+            or reason_unsupported(device)
+        ):
+            return self
+        tiles = reshape(self.data, (rows // INTERLEAVED, INTERLEAVED, self.data.shape[1]))
+        data = asarray(permute_dims(tiles, (0, 2, 1)), copy=True)
+        return Packed(data, self.layout)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the matrix."""
-        rows, nbytes = self.data.shape
-        return rows, nbytes // self._row.nbytes * self._row.block
+        return self._row.shape(self.data.shape)
 
     @property
     def device(self) -> Device:
@@ -168,7 +205,8 @@ def _check(packed: Packed) -> None:
     data, scales, row = packed.data, packed.scales, packed._row
     if type(data) is not _array.Array:
         raise operands.refused(data, "Packed", scalars=False)
-    if data.dtype != np.uint8 or data.ndim != 2 or data.shape[1] % row.nbytes:
+    in_tiles = data.ndim == 3 and data.shape[2] == INTERLEAVED and not row.apart
+    if data.dtype != np.uint8 or not (data.ndim == 2 or in_tiles) or data.shape[1] % row.nbytes:
         raise ValueError(
             f"Packed: {row.name} data of {data.dtype} and shape {data.shape}; it must be uint8, "
             f"(out, bytes), with blocks of {row.nbytes} bytes for {row.block} weights"
@@ -307,6 +345,8 @@ def fused(
         return None
     operands = (x, weight.data, weight.scales, norm, residual)
     fits = x.ndim == 2 and x.shape[1] == weight.shape[1] and not _empty(operands)
+    if weight._row.interleaved > 1 and gated:
+        fits = fits and weight.data.shape[0] % 2 == 0
     program = _program("packed_few", x._dispatch) if fits else None
     if program is None:
         return None

@@ -19,6 +19,7 @@ PANEL = 2**20
 def packed_linear(xp: Any, x: Any, bias: Any, data: Any, scales: Any, /, *, layout: Layout) -> Any:
     """Multiply by a packed matrix of shape (out, in), transposed, and add a bias."""
     rows = _wide(xp, xp.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1])))
+    data, layout = _by_row(xp, data, layout)
     step = max(1, PANEL // max(1, x.shape[-1]))
     parts = []
     for start in range(0, max(1, data.shape[0]), step):
@@ -33,6 +34,7 @@ def packed_linear(xp: Any, x: Any, bias: Any, data: Any, scales: Any, /, *, layo
 
 def packed_embedding(xp: Any, indices: Any, data: Any, scales: Any, /, *, layout: Layout) -> Any:
     """Take rows of a packed table, in float32."""
+    data, layout = _by_row(xp, data, layout)
     flat = xp.reshape(
         negative_out_of_bounds(xp, indices, data.shape[0]), (math.prod(indices.shape),)
     )
@@ -52,6 +54,7 @@ def rounded(xp: Any, x: Any, /) -> Any:
 
 def unpack(xp: Any, data: Any, scales: Any, /, *, layout: Layout) -> Any:
     """Return the weights of packed rows in float32."""
+    data, layout = _by_row(xp, data, layout)
     rows, blocks_per_row = data.shape[0], data.shape[1] // layout.nbytes
     blocks = xp.reshape(data, (rows, blocks_per_row, layout.nbytes))
     bits = _field(xp, blocks, layout.low, layout.block)
@@ -69,6 +72,15 @@ def unpack(xp: Any, data: Any, scales: Any, /, *, layout: Layout) -> Any:
     if offset is not None:
         out = out + xp.reshape(offset, (rows, groups, 1))
     return xp.reshape(out, (rows, blocks_per_row * layout.block))
+
+
+def _by_row(xp: Any, data: Any, layout: Layout) -> tuple[Any, Layout]:
+    """Return bytes of shape (out, bytes of a row), and their layout."""
+    if layout.interleaved == 1:
+        return data, layout
+    tiles, nbytes, rows = data.shape
+    by_row = xp.reshape(xp.permute_dims(data, (0, 2, 1)), (tiles * rows, nbytes))
+    return by_row, layout._replace(interleaved=1)
 
 
 def _scales(xp: Any, blocks: Any, scales: Any, layout: Layout) -> tuple[Any, Any]:

@@ -12,6 +12,7 @@ import pytest
 from scipy.special import expit
 
 import portarray as pa
+from portarray._kernel_language.decorator import reason_unsupported
 from portarray._verification import packed_reference
 from portarray.kernels import Packed, packed_generic
 from portarray.kernels.layouts import LAYOUTS
@@ -127,12 +128,51 @@ def test_steps_that_are_fused_with_a_product_of_each_layout(layout: str) -> None
         _check_around("numpy", layout, (rows,), FUSED_STEPS)
 
 
-def _check_around(device: str, layout: str, rows: tuple[int, ...], around: Any) -> None:
-    data, scales = drawn(layout)
-    packed = Packed(data[:-1], layout, None if scales is None else scales[:-1], device=device)
+@pytest.mark.drawn_devices(2)
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name.startswith("Q")])
+def test_interleaved_rows_are_the_same_matrix(device: str, layout: str, tmp_path: Path) -> None:
+    data = drawn(layout)[0][:32]
+    packed = Packed(data, layout, device=device)
+    want = host(pa.kernels.unpack(packed))
+    interleaved = Packed(data.reshape(2, 16, -1).transpose(0, 2, 1), layout, device=device)
+    assert (interleaved.shape, interleaved.nbytes) == (packed.shape, packed.nbytes)
+    if pa.device(device).kind == "cpu" and not reason_unsupported(pa.device(device)):
+        result = packed.interleaved()
+        np.testing.assert_array_equal(host(result.data), host(interleaved.data))
+        assert result.interleaved() is result
+    path = tmp_path / "packed.safetensors"
+    pa.save(path, interleaved)
+    for matrix in (interleaved, pa.load(path, device=device), pa.to_device(interleaved, "numpy")):
+        for tuned in (True, False):
+            with pa.config(tuned_kernels=tuned):
+                np.testing.assert_array_equal(host(pa.kernels.unpack(matrix)), want)
+                indices = pa.asarray([[31, 0], [5, 16]], device=matrix.device)
+                rows = pa.kernels.embedding(indices, matrix)
+                np.testing.assert_array_equal(host(rows), want[[[31, 0], [5, 16]]])
+                for wrong in (32, -1):
+                    with pytest.raises(IndexError, match=rf"{wrong} .*size 32"):
+                        host(pa.kernels.embedding(indices * 0 + wrong, matrix))
+                for rows in ((1,), (5,), (20,)):
+                    for around in ((), FUSED_STEPS):
+                        _check_around(str(matrix.device), matrix, rows, around)
+
+
+def test_only_rows_that_fill_tiles_are_interleaved(device: str) -> None:
+    for layout in ("Q4_1", "INT4"):
+        packed = on(device, layout)
+        assert packed.interleaved() is packed
+
+
+def _check_around(device: str, matrix: str | Packed, rows: tuple[int, ...], around: Any) -> None:
+    if isinstance(matrix, str):
+        data, scales = drawn(matrix)
+        scales = None if scales is None else scales[:-1]
+        packed = Packed(data[:-1], matrix, scales, device=device)
+    else:
+        packed = matrix
     weights = host(pa.kernels.unpack(packed)).astype(np.float64)
     rng = np.random.default_rng(6)
-    out = (OUT - 1) // 2 if "gated" in around else OUT - 1
+    out = packed.shape[0] // (2 if "gated" in around else 1)
     x, norm, residual = (
         rng.standard_normal(shape).astype(np.float32) for shape in ((*rows, IN), IN, (*rows, out))
     )

@@ -17,8 +17,7 @@ def packed_linear(name: str, arrays: Arrays, options: Options) -> None:
     """Check an array and a bias for a packed matrix, which is valid."""
     x, bias, data, _ = arrays
     common.floating("linear", "x", x)
-    layout = options["layout"]
-    matrix = _Shaped((data.shape[0], data.shape[1] // layout.nbytes * layout.block))
+    matrix = _Shaped(options["layout"].shape(data.shape))
     if x.ndim == 0 or x.shape[-1] != matrix.shape[1]:
         raise misfit("linear", "x must be (..., in) and weight (out, in)", x=x, weight=matrix)
     common.bias("linear", x, matrix, matrix.shape[0], bias)
