@@ -40,9 +40,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from portarray._array import base, conversion, indexing, slow_path
+from portarray._array import base, conversion, dispatch, indexing, slow_path
 from portarray._array.indexing import is_basic
-from portarray._array.operands import from_scalar
+from portarray._array.operands import common, from_scalar
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -157,21 +157,53 @@ def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
 def aligned(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
     """Call a function of two arrays that are promoted, with options like those above."""
     if type(x1) is base.array_type and type(x2) is base.array_type:
-        table = x1._dispatch
-        if x2._dispatch is table:
-            @fast table.options_call_cache[name](x1._native, x2._native, **options) else slow_path.cache_options_call(name, table, (x1._native, x2._native), options)
+        table, first, second = x1._dispatch, x1._native, x2._native
+        if x2._dispatch is not table:
+            table, (first, second) = common(name, (x1, x2))
+        @fast table.options_call_cache[name](first, second, **options) else slow_path.cache_options_call(name, table, (first, second), options)
     return slow_path.promoted(name, (x1, x2), **options)
 
 
 def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     """Call a function of one list of arrays, which are promoted."""
+    table = arrays[0]._dispatch
+    natives: list[Any] = []
+    for x in arrays:
+        if x._dispatch is not table:
+            table, natives = common(name, arrays)
+            break
+        natives.append(x._native)
+    @fast table.options_call_cache[name](natives, **options) else slow_path.cache_options_call(name, table, (natives,), options)
+
+
+def variadic(name: str, arrays: Sequence[Any], /, **options: Any) -> Any:
+    """Call a function of any number of arrays, which keep their dtypes."""
     first = arrays[0]
     if type(first) is base.array_type:
         table = first._dispatch
-        natives = [x._native for x in arrays if type(x) is base.array_type and x._dispatch is table]
-        if len(natives) == len(arrays):
-            @fast table.options_call_cache[name](natives, **options) else slow_path.cache_options_call(name, table, (natives,), options)
-    return slow_path.sequence(name, arrays, **options)
+        device = table.device
+        natives = []
+        for x in arrays:
+            if type(x) is not base.array_type or x._dispatch.device is not device:
+                break
+            natives.append(x._native)
+        else:
+            @fast table.options_call_cache[name](*natives, **options) else slow_path.cache_options_call(name, table, natives, options)
+    return slow_path.call_variadic(name, arrays, **options)
+
+
+def where(condition: Array, x1: Any, x2: Any) -> Array:
+    """Choose elements of two operands, which are promoted."""
+    if type(x1) is type(x2) is base.array_type and x1._dispatch is x2._dispatch:
+        table, first, second = x1._dispatch, x1._native, x2._native
+    elif type(x1) is base.array_type and x1._dispatch.accepts(x2):
+        table, first = x1._dispatch, x1._native
+        second = table.operand(x2)
+    else:
+        table, (first, second) = common("where", (x1, x2))
+    if condition._dispatch.device is not table.device:
+        table = dispatch.require_same_device("where", table, condition._dispatch)
+    @fast table.call_cache["where"](condition._native, first, second) else slow_path.cache_call("where", table, condition._native, first, second)
 
 
 def getitem(x: Array, key: Any) -> Array:

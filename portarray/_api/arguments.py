@@ -8,6 +8,7 @@ names the value, the rule and the fix. Everything else is left to the library.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import index
 from typing import Any
 
@@ -27,18 +28,23 @@ def axis(value: int, x: Any, *, extra: int = 0) -> int:
 
     Other objects pass: the call raises a better error for them.
     """
-    try:
-        value = index(value)
-    except TypeError:
-        raise TypeError(f"axis must be an integer, not {value!r}") from None
+    if type(value) is not int:
+        try:
+            value = index(value)
+        except TypeError:
+            raise TypeError(f"axis must be an integer, not {value!r}") from None
     if type(x) is not Array:
         return value
     count = x.ndim + extra
     if -count <= value < count:
         return value
+    raise _out_of_bounds(value, count)
+
+
+def _out_of_bounds(value: int, count: int) -> AxisError:
     if count == 0:
-        raise AxisError(f"axis {value} is out of bounds: a 0-d array has no axes")
-    raise AxisError(
+        return AxisError(f"axis {value} is out of bounds: a 0-d array has no axes")
+    return AxisError(
         f"axis {value} is out of bounds for {count} axes\nHint: use an axis from {-count} to "
         f"{count - 1}"
     )
@@ -48,18 +54,32 @@ def axes(value: int | Sequence[int], x: Any, *, name: str = "axis") -> int | tup
     """Return one or several axes of an array after checking them; lists become tuples."""
     if type(value) is int or not isinstance(value, (list, tuple)):
         return axis(value, x)  # type: ignore[arg-type]
-    count = x.ndim if type(x) is Array else 0
-    if (
-        count
-        and _INTEGERS.issuperset(map(type, value))
-        and (not value or (-count <= min(value) and max(value) < count))
-    ):
-        normalized = tuple(value)
+    if type(value) is tuple and _INTEGERS.issuperset(map(type, value)):
+        normalized = value
     else:
         normalized = tuple([axis(item, x) for item in value])
-    if count and len(set(map(count.__rmod__, normalized))) < len(normalized):
+    if type(x) is Array and not _are_distinct(normalized, x.ndim):
         raise ValueError(f"{name}={value!r} repeats an axis; each axis may occur once")
     return normalized
+
+
+def axis_tuple(value: int | Sequence[int], x: Any, name: str) -> tuple[int, ...]:
+    """Return one or several axes of an array as a tuple after checking them."""
+    if type(value) is int:
+        return (axis(value, x),)
+    normalized = integers(value, name)
+    if type(x) is Array and not _are_distinct(normalized, x.ndim):
+        raise ValueError(f"{name}={normalized!r} repeats an axis; each axis may occur once")
+    return normalized
+
+
+@lru_cache(maxsize=512)
+def _are_distinct(axes: tuple[int, ...], count: int) -> bool:
+    """Return whether axes differ; raise AxisError if one is out of bounds."""
+    for item in axes:
+        if not -count <= item < count:
+            raise _out_of_bounds(item, count)
+    return len({item % count for item in axes}) == len(axes)
 
 
 def is_array(x: object) -> bool:
@@ -161,6 +181,8 @@ def number(value: Any, name: str) -> int | float | complex:
 
 def real_number(value: Any, name: str) -> int | float:
     """Return a real number as a Python scalar; NumPy scalars and 0-d arrays are read."""
+    if type(value) is float:
+        return value
     scalar = number(value, name)
     if isinstance(scalar, complex):
         raise TypeError(f"{name} must be a real number, not {value!r}")

@@ -130,7 +130,7 @@ def tensordot(
             f"tensordot: axes must be an integer or a pair of tuples of integers, not {axes!r}"
         )
     first, second = (
-        arguments.axes(arguments.integers(contracted, "axes"), x)
+        arguments.axis_tuple(contracted, x, "axes")
         for contracted, x in zip(axes, (x1, x2), strict=True)
     )
     return call.aligned("tensordot", x1, x2, axes=(first, second))

@@ -299,4 +299,6 @@ def where(
         )
     if not arguments.is_array(x1) and not arguments.is_array(x2) and arguments.is_array(condition):
         x1 = operands.from_scalar(x1, "where", condition.device)
-    return slow_path.where(condition, x1, x2)
+    if not arguments.is_array(condition):
+        raise operands.refused(condition, "where", scalars=False)
+    return call.where(condition, x1, x2)

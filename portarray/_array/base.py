@@ -94,7 +94,8 @@ class ArrayBase(metaclass=_Uncalled):
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self._native.shape)
+        ndim: int = self._native.ndim
+        return ndim
 
     @property
     def shape(self) -> tuple[int, ...]:

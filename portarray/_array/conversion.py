@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,12 +157,11 @@ def astype(
     table = x._dispatch
     if device is None:
         try:
-            target = table.device._creation["astype", dtype]
-        except (KeyError, TypeError):
+            function, target = table.casts[dtype]
+        except (KeyError, TypeError):  # a dtype may be written as a list
             pass
         else:
-            if target is not table and (table.kind != "c" or target.kind in "bc"):
-                return _cast(x, target)
+            return x if target is table and not copy else _cast(x, function, target)
     target_dtype = dtypes.canonical(dtype)
     where = table.device if device is None else selection.resolve(device)
     if device is not None and not access_reported:
@@ -169,13 +169,14 @@ def astype(
     if where is table.device._home:
         where = table.device
     if target_dtype == table.dtype:
+        if copy and where is table.device is table.device._home:
+            return _cast(x, _cache_cast(table, table, dtype), table)
         return array_moves.moved(x, where, copy=True if copy else None)
     if table.kind == "c" and dtypes.kind_of(target_dtype) not in "bc":
         raise values.loses_imaginary_part(table.dtype, target_dtype)
     target = dispatch.table_of(where, target_dtype)
     if where is table.device:
-        dispatch.cache_creation(target, ("astype", dtype), target)
-        return _cast(x, target)
+        return _cast(x, _cache_cast(table, target, dtype), target)
     try:
         # Convert on the device that has both dtypes.
         if target_dtype in dispatch.dtypes_of(table.device):
@@ -203,11 +204,30 @@ def astype(
         results.reraise(error, "astype", where, table.device, nbytes=x.size * target_dtype.itemsize)
 
 
-def _cast(x: Array, target: DispatchTable) -> Array:
+def _cache_cast(table: DispatchTable, target: DispatchTable, dtype: object) -> dispatch.Function:
+    """Return the function that converts arrays of a table, or copies them, and cache it."""
+    device = table.device
+    function = (
+        dispatch.caster(table, target)
+        if target is not table
+        else lambda x: device._backend.move(x, device.native, copy=True)
+    )
+    if table.known_type is not None and isinstance(dtype, Hashable):
+        table.casts[dtype] = (function, target)
+    return function
+
+
+def _cast(x: Array, function: dispatch.Function, target: DispatchTable) -> Array:
     try:
-        return results.wrapped(target.cast(x._native), target)
+        native = function(x._native)
+        if type(native) is not target.known_type:
+            return results.wrapped(native, target)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
         results.reraise(error, "astype", target.device, nbytes=x.size * target.dtype.itemsize)
+    out = base.new_uninitialized()
+    out._native = native
+    out._dispatch = target
+    return out
 
 
 def _finished(

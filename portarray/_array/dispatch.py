@@ -26,6 +26,7 @@ __all__ = [
     "Functions",
     "DispatchTable",
     "cache_creation",
+    "caster",
     "require_same_device",
     "default_dtype",
     "functions_of",
@@ -80,6 +81,8 @@ class DispatchTable:
     scalar_call_cache, options_call_cache : dict
         The same for calls with an array and a Python scalar, and for calls with options that do not
         affect the dtype of the result.
+    casts : dict
+        Cache for conversions: a dtype as users write it, to the function and its results' table.
     promotions : dict
         Cache for operands of two types: the dispatch table of the second array, or the type of a
         scalar, to the table that both promote to and the conversions of both.
@@ -100,6 +103,7 @@ class DispatchTable:
     __slots__ = (
         "array_type",
         "call_cache",
+        "casts",
         "device",
         "dtype",
         "functions",
@@ -129,6 +133,7 @@ class DispatchTable:
         self.call_cache: dict[str, CachedCall] = {}
         self.options_call_cache: dict[str, CachedCall] = {}
         self.scalar_call_cache: dict[str, CachedCall] = {}
+        self.casts: dict[object, tuple[Function, DispatchTable]] = {}
         self.promotions: dict[DispatchTable | type, Promotion] = {}
         self.tables = tables
         self.namespace = base.bound_namespace(device._home)
@@ -246,6 +251,13 @@ def cache_creation(table: DispatchTable, key: tuple[object, ...], creation: Any)
     """Cache how arrays of a table are created, unless the user's settings decide the table."""
     if table.known_type is not None and all(isinstance(part, Hashable) for part in key):
         table.device._creation[key] = creation
+
+
+def caster(table: DispatchTable, target: DispatchTable) -> Function:
+    """Return the function that casts native arrays of a table to another's dtype."""
+    device = target.device
+    function = device._backend.caster(table.native, target.native)
+    return target.cast if function is None else scoped(function, device)
 
 
 def require_same_device(name: str, table: DispatchTable, second: DispatchTable) -> DispatchTable:

@@ -68,7 +68,13 @@ def getitem(x: Array, key: Any) -> Array:
     if isinstance(key, np.integer):
         return x[int(key)]
     native_key, table = _native_key(x, key)
-    return results.wrapped(_picked_native(table, x._native, native_key), table)
+    native = _picked_native(table, x._native, native_key)
+    if type(native) is not table.known_type:
+        return results.wrapped(native, table)
+    out = base.new_uninitialized()
+    out._native = native
+    out._dispatch = table
+    return out
 
 
 def _picked_native(table: DispatchTable, native: Any, key: tuple[Any, ...]) -> Any:
@@ -213,11 +219,11 @@ def _native_key(x: Array, key: Any) -> tuple[tuple[Any, ...], DispatchTable]:
         _check_bounds(key, 0, shape)
         return (_native_index_array(x, key),), table
     parts: Sequence[Any] = key if isinstance(key, tuple) else (key,)
-    if is_basic(map(type, parts)):
-        return _basic_key(shape, key), table
     common = _common_key(table, shape, parts)
     if common is not None:
         return common, table
+    if is_basic(map(type, parts)):
+        return _basic_key(shape, key), table
     native = []
     needs_check = False
     parts = [np.asarray(part) if isinstance(part, _ON_HOST) else part for part in parts]
@@ -257,7 +263,8 @@ def _common_key(
                 return None
             if min(part) < -size or max(part) >= size:
                 return None
-            host_access.tell("indexing", device, to_host=False)
+            if host_access.LISTENERS:
+                host_access.tell("indexing", device, to_host=False)
             index = np.array(part, dispatch.default_dtype(device, "i"))
             part = device._backend.from_owned_host(index, device.native)
         elif kind is int:

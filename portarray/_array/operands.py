@@ -103,7 +103,7 @@ def _promotion_with_scalar(table: DispatchTable, value: Any) -> Promotion:
 
 
 def _cast(table: DispatchTable, target: DispatchTable) -> Function | None:
-    return None if table.dtype == target.dtype else target.cast
+    return None if table.dtype == target.dtype else dispatch.caster(table, target)
 
 
 _CONVERSIONS: dict[str, Function] = {"b": bool, "f": float, "c": complex}

@@ -113,12 +113,24 @@ def finished(result: Any, table: DispatchTable) -> Array:
     kind = type(result)
     if kind is table.array_type or issubclass(kind, np.generic):
         return wrapped(result, table)
-    if issubclass(kind, (tuple, list)):
-        array_type = table.array_type
-        return tuple(  # type: ignore[return-value]  # functions with several results
-            [wrapped(x, table) if type(x) is array_type else _result(x, table) for x in result]
-        )
+    if issubclass(kind, (tuple, list)):  # functions with several results
+        return _several(result, table)  # type: ignore[return-value]
     return _result(result, table)  # type: ignore[no-any-return]
+
+
+def _several(natives: Sequence[Any], table: DispatchTable) -> tuple[Array, ...]:
+    """Wrap several results."""
+    array_type, new, tables = table.array_type, base.new_uninitialized, table.tables
+    out = []
+    for native in natives:
+        if type(native) is not array_type or native.dtype not in tables:
+            out.append(_result(native, table))
+            continue
+        x = new()
+        x._native = native
+        x._dispatch = tables[native.dtype]
+        out.append(x)
+    return tuple(out)
 
 
 def _operands(table: DispatchTable, *values: Any) -> list[Any]:
@@ -212,22 +224,6 @@ def _compared_outside(name: str, table: DispatchTable, first: Any, second: Any) 
     )
 
 
-def where(condition: Any, x1: Any, x2: Any) -> Array:
-    """Call ``where``, promoting its second and third operand."""
-    if type(condition) is not base.array_type:
-        raise refused(condition, "where", scalars=False)
-    if type(x1) is type(x2) is base.array_type and x1._dispatch is x2._dispatch:
-        table, natives = x1._dispatch, [x1._native, x2._native]
-    elif type(x1) is base.array_type and x1._dispatch.accepts(x2):
-        table = x1._dispatch
-        natives = [x1._native, table.operand(x2)]
-    else:
-        table, natives = common("where", (x1, x2))
-    if condition._dispatch.device is not table.device:
-        table = dispatch.require_same_device("where", table, condition._dispatch)
-    return called("where", table, (condition._native, *natives), {})  # type: ignore[no-any-return]
-
-
 def apply(name: str, arrays: Sequence[Any], /, *more: Any, **options: Any) -> Array:
     """Call a function on arrays without promoting them.
 
@@ -283,9 +279,7 @@ def promoted(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
 
 def sequence(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     """Call a function that takes one list of arrays, promoted (``concat``, ``stack``)."""
-    _refuse_others(name, arrays)
     table, natives = common(name, arrays)
-    table = _unwrapped(name, table, options)
     result: Array = called(name, table, (natives,), options)
     return result
 

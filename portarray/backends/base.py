@@ -283,6 +283,13 @@ class Backend(ABC):
         """
         return None
 
+    def caster(self, dtype: Any, target: Any) -> Callable[[Any], Any] | None:
+        """Return a function that casts native arrays of a native dtype to another, or None.
+
+        **May**, where it takes less time than ``astype``, which serves for None, the default.
+        """
+        return None
+
     # Gradients
 
     def vjp(

@@ -181,6 +181,8 @@ def full_like(
     shape, result_dtype = _pattern("full_like", x, dtype)
     value = arguments.fill_value(fill_value, result_dtype)
     if device is None:
+        if dtype is None:
+            return call.options("full_like", x, fill_value=value)
         return slow_path.apply("full_like", (x,), fill_value=value, dtype=dtype)
     return slow_path.create("full", (shape, value), dtype=result_dtype, device=device, shape=shape)
 

@@ -267,4 +267,5 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
             raise ValueError(f"meshgrid: expected 1-d arrays, got shape {x.shape}")
     if not arrays:
         return ()
-    return slow_path.call_variadic("meshgrid", arrays, indexing=indexing)
+    results: tuple[Array, ...] = call.variadic("meshgrid", arrays, indexing=indexing)
+    return results

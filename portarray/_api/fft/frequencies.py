@@ -122,7 +122,7 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     [-2, -1, 0, 1, 2]
     """
     if axes is not None:
-        axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
+        axes = arguments.axis_tuple(axes, x, "axes")
     elif arguments.is_array(x) and x.ndim == 0:
         return x.copy()
     return call.options("fft.fftshift", x, axes=axes)
@@ -158,7 +158,7 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     [0, 1, 2, 3, 4]
     """
     if axes is not None:
-        axes = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
+        axes = arguments.axis_tuple(axes, x, "axes")
     elif arguments.is_array(x) and x.ndim == 0:
         return x.copy()
     return call.options("fft.ifftshift", x, axes=axes)

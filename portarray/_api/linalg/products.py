@@ -152,5 +152,7 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Ar
     2
     """
     arguments.matrices(x, "linalg.trace")
+    if dtype is None:
+        return call.options("linalg.trace", x, offset=index(offset))
     arguments.numeric(dtype, "trace")
     return slow_path.apply("linalg.trace", (x,), offset=index(offset), dtype=dtype)

@@ -52,11 +52,11 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **unknown: Never
     arrays = _joinable(arrays, "concat")
     if axis is not None:
         axis = arguments.axis(axis, arrays[0])
-        counts = [x.ndim for x in arrays]
-        if counts.count(counts[0]) < len(counts):
-            raise ValueError(
-                f"concat: arrays have {', '.join(map(str, counts))} axes; the numbers must be equal"
-            )
+        ndim = arrays[0].ndim
+        for x in arrays:
+            if x.ndim != ndim:
+                counts = ", ".join(str(x.ndim) for x in arrays)
+                raise ValueError(f"concat: arrays have {counts} axes; the numbers must be equal")
     return call.joined("concat", arrays, axis=axis)
 
 

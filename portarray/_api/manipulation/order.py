@@ -80,9 +80,9 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
     >>> pa.moveaxis(images, (0, 1), (-1, -2)).shape
     (64, 3, 32, 8)
     """
-    origin = arguments.axes(arguments.integers(source, "source"), x, name="source")
-    target = arguments.axes(arguments.integers(destination, "destination"), x, name="destination")
-    if len(origin) != len(target):  # type: ignore[arg-type]  # both are tuples here
+    origin = arguments.axis_tuple(source, x, "source")
+    target = arguments.axis_tuple(destination, x, "destination")
+    if len(origin) != len(target):
         raise ValueError(
             f"moveaxis: source {source!r} and destination {destination!r} must have the same length"
         )
@@ -118,8 +118,8 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
     >>> pa.permute_dims(pa.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    order = arguments.axes(arguments.integers(axes, "axes"), x, name="axes")
-    if arguments.is_array(x) and len(order) != x.ndim:  # type: ignore[arg-type]
+    order = arguments.axis_tuple(axes, x, "axes")
+    if arguments.is_array(x) and len(order) != x.ndim:
         raise ValueError(f"permute_dims: axes {axes!r} must list each of {x.ndim} axes once")
     return call.options("permute_dims", x, axes=order)
 

@@ -43,7 +43,8 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """
     if not arrays:
         return ()
-    return slow_path.call_variadic("broadcast_arrays", arrays)
+    results: tuple[Array, ...] = call.variadic("broadcast_arrays", arrays)
+    return results
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -150,6 +151,8 @@ def expand_dims(x: Array, /, axis: Axes) -> Array:
     >>> pa.expand_dims(pa.ones((2, 3)), (0, -1)).shape
     (1, 2, 3, 1)
     """
+    if type(axis) is int:
+        return call.options("expand_dims", x, axis=arguments.axis(axis, x, extra=1))
     places = arguments.integers(axis, "axis")
     count = len(places)
     for item in places:
@@ -232,9 +235,9 @@ def squeeze(x: Array, /, axis: Axes) -> Array:
     >>> pa.squeeze(x, axis=0).shape, pa.squeeze(x, axis=(0, -1)).shape
     ((3, 1), (3,))
     """
-    places = arguments.axes(arguments.integers(axis, "axis"), x)
+    places = arguments.axis_tuple(axis, x, "axis")
     shape = x.shape if arguments.is_array(x) else ()
-    for item in places if shape else ():  # type: ignore[union-attr]  # a tuple here
+    for item in places if shape else ():
         if shape[item] != 1:
             raise ValueError(
                 f"squeeze: axis {item} has size {shape[item]} (shape {shape}); "

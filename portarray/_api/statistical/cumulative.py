@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Never
 
 from portarray import _name_hints
 from portarray._api import arguments
-from portarray._array import slow_path
+from portarray._array import call, slow_path
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
@@ -67,6 +67,8 @@ def cumulative_prod(
     if include_initial is not False:
         include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_prod")
+    if dtype is None:
+        return call.options("cumulative_prod", x, axis=axis, include_initial=include_initial)
     arguments.numeric(dtype, "cumulative_prod", x)
     return slow_path.apply(
         "cumulative_prod", (x,), axis=axis, dtype=dtype, include_initial=include_initial
@@ -132,6 +134,8 @@ def cumulative_sum(
     if include_initial is not False:
         include_initial = arguments.flag(include_initial, "include_initial")
     axis = _running_axis(axis, x, "cumulative_sum")
+    if dtype is None:
+        return call.options("cumulative_sum", x, axis=axis, include_initial=include_initial)
     arguments.numeric(dtype, "cumulative_sum", x)
     return slow_path.apply(
         "cumulative_sum", (x,), axis=axis, dtype=dtype, include_initial=include_initial

@@ -2,12 +2,16 @@
 
 import warnings
 from collections.abc import Callable
+from functools import partial
+from operator import methodcaller
 from typing import Any, ClassVar
 
 import numpy as np
 
+from portarray.backends.common.silence import silently
 from portarray.backends.numpy.devices import Devices
 from portarray.backends.numpy.launching import Launching
+from portarray.backends.numpy.namespace.data_type import SILENT
 from portarray.backends.numpy.transfer import Transfer
 from portarray.backends.numpy.tuned import TUNED
 
@@ -15,11 +19,13 @@ __all__ = ["BACKEND"]
 
 _IN_PYTHON = frozenset(
     (
-        *("cumulative_prod", "diff", "linalg.det", "linalg.matrix_norm", "linalg.matrix_power"),
-        *("linalg.outer", "linalg.slogdet", "linalg.trace", "linalg.vector_norm"),
+        *("cumulative_prod", "linalg.det", "linalg.matrix_norm", "linalg.matrix_power"),
+        *("linalg.slogdet", "linalg.vector_norm"),
+        *("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"),
+        *("fft.ihfft", "fft.irfft", "fft.irfftn", "fft.rfft", "fft.rfftn"),
     )
 )
-"""Functions besides ``fft`` that call ufuncs in NumPy's modules, not in portarray's."""
+"""Functions that call ufuncs in NumPy's modules, not in portarray's."""
 
 # Infinities and NaN come without a warning from every other library, and NumPy's would name lines
 # of portarray. NumPy's own arrays warn as before; so do filters that a program sets later.
@@ -41,9 +47,18 @@ class NumPyBackend(Devices, Transfer, Launching):
 
     def wrap_function(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function without the warnings that would name lines of NumPy."""
-        if name not in _IN_PYTHON and not name.startswith("fft."):
+        if name not in _IN_PYTHON:
             return function
-        return np.errstate(all="ignore")(function)
+
+        return partial(silently, function)
+
+    def caster(self, dtype: np.dtype[Any], target: np.dtype[Any]) -> Callable[[Any], Any] | None:
+        """Return a method of arrays, which NumPy converts in C."""
+        if (dtype, target) in SILENT:
+            return methodcaller("astype", target)
+        if dtype.kind == "c" != target.kind:
+            return None
+        return lambda x: silently(x.astype, target)
 
 
 BACKEND = NumPyBackend

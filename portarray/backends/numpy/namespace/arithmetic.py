@@ -98,7 +98,10 @@ def inplace(function: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Array
 
 
 def _into_first(x1: Array, x2: Any) -> Array:
-    x1[...] = _floor_divide(x1, x2)
+    if are_surely_finite(x1, x2):
+        np.floor_divide(x1, x2, x1)
+    else:
+        x1[...] = _floor_divide(x1, x2)
     return x1
 
 

@@ -10,21 +10,21 @@ Array = np.ndarray[Any, Any]
 
 
 _DTYPES = tuple(map(np.dtype, "?bhilBHILfdFD"))
-_SILENT = frozenset(
+SILENT = frozenset(
     (source, target)
     for source in _DTYPES
     for target in _DTYPES
-    if np.can_cast(source, target) or (source.kind in "biu" and target.kind in "fc")
+    if np.can_cast(source, target) or source.kind in "biu"
 )
 """Conversions that NumPy does not warn about; ``errstate`` takes longer than a small one."""
 
 
 def astype(x: Array, dtype: np.dtype[Any], /, *, copy: bool = True, device: Any = None) -> Array:
     """Return x in another dtype."""
-    if (x.dtype, dtype) in _SILENT:
-        return np.asarray(x.astype(dtype, copy=copy))
+    if (x.dtype, dtype) in SILENT:
+        return x.astype(dtype, copy=copy)
     if x.dtype.kind == "c" and dtype.kind in "biuf":
         # NumPy warns when it drops the imaginary part.
         x = x.real if dtype.kind != "b" else x != 0
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(x.astype(dtype, copy=copy))
+        return x.astype(dtype, copy=copy)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from portarray.backends.common.finiteness import is_surely_finite
+from portarray.backends.common.silence import silently
 from portarray.backends.composed.exponential import expm1_parts, log1p_parts
 from portarray.backends.numpy.namespace.arithmetic import as_real_pairs, inplace
 from portarray.backends.types import Rows
@@ -28,8 +29,7 @@ def _pow(x1: Any, x2: Any, /) -> Any:
     """
     if not _is_half(x2):
         return np.power(x1, x2)
-    with np.errstate(invalid="ignore"):
-        out = np.power(x1, x2) + 0.0
+    out = silently(np.power, x1, x2) + 0.0
     if is_surely_finite(out):
         return out
     low = x1 == -np.inf

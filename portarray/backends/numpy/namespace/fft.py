@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+_FLOAT64 = np.dtype(np.float64)
 
 
-def _frequencies(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a function of frequencies in any dtype; NumPy returns float64 only."""
-
-    def frequencies(
-        n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
-    ) -> Array:
-        values = function(n, d=d, device=device)
-        return values if dtype is None else values.astype(dtype, copy=False)
-
-    return frequencies
+def fftfreq(
+    n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
+) -> Array:
+    """Return the frequencies of a transform, as np.fft.fftfreq computes them."""
+    counts = np.arange(n)
+    counts[(n + 1) // 2 :] -= n
+    return (counts * (1.0 / (n * d))).astype(dtype or _FLOAT64, copy=False)
 
 
-fftfreq = _frequencies(np.fft.fftfreq)
-rfftfreq = _frequencies(np.fft.rfftfreq)
+def rfftfreq(
+    n: int, /, *, d: float = 1.0, dtype: np.dtype[Any] | None = None, device: Any = None
+) -> Array:
+    """Return the frequencies of a transform of real numbers."""
+    return (np.arange(n // 2 + 1) * (1.0 / (n * d))).astype(dtype or _FLOAT64, copy=False)

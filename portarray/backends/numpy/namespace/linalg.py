@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portarray._result_types import EigResult
+from portarray._result_types import EigResult, SlogdetResult
 from portarray.backends.common.blocks import normalize_axes, rescaled_norm
 from portarray.backends.numpy.namespace.linear_algebra import vecdot
 from portarray.backends.numpy.namespace.statistical import accurate_sum, is_exact_norm
 
 Array = np.ndarray[Any, Any]
+_COMPLEX64, _COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 
 def matrix_norm(
@@ -40,12 +41,12 @@ def _complex(x: Array) -> Array:
     """Return x in the complex dtype of its precision."""
     if x.dtype.kind == "c":
         return x
-    return x.astype(np.complex64 if x.dtype.itemsize == 4 else np.complex128)
+    return x.astype(_COMPLEX64 if x.dtype.itemsize == 4 else _COMPLEX128)
 
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     """Return a view of the diagonals of matrices, which NumPy makes read-only."""
-    view: Array = np.linalg.diagonal(x, offset=offset)
+    view: Array = x.diagonal(offset, -2, -1)
     if x.flags.writeable:
         view.flags.writeable = True
     return view
@@ -60,6 +61,25 @@ def eig(x: Array, /) -> EigResult[Array]:
 def eigvals(x: Array, /) -> Array:
     """Return eigenvalues, complex even if all are real."""
     return _complex(np.linalg.eigvals(x))
+
+
+def outer(x1: Array, x2: Array, /) -> Array:
+    """Return the products of all pairs of elements."""
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"outer: arrays must have 1 axis, got {x1.ndim} and {x2.ndim}")
+    product: Array = x1[:, None] * x2
+    return product
+
+
+def slogdet(x: Array, /) -> SlogdetResult[Array]:
+    """Return sign and logarithm of determinants; those of one matrix are 0-d arrays."""
+    sign, logabsdet = np.linalg.slogdet(x)
+    return SlogdetResult(np.asarray(sign), np.asarray(logabsdet))
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: np.dtype[Any] | None = None) -> Array:
+    """Return the sum of a diagonal."""
+    return np.asarray(x.trace(offset, -2, -1, dtype))
 
 
 def vector_norm(

@@ -3,22 +3,55 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
 
+_BOOL, _INTP = np.dtype(bool), np.dtype(np.intp)
+_sum: Callable[..., Array] = np.add.reduce  # NumPy's stubs do not take a bool for keepdims
 _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 _MANY = 4096
 """Elements from which multiplying bits is faster than branching."""
+
+
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return the index of the largest element."""
+    return np.asarray(x.argmax(axis, keepdims=keepdims))
+
+
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Return the index of the smallest element."""
+    return np.asarray(x.argmin(axis, keepdims=keepdims))
 
 
 def count_nonzero(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Array:
     """Count the elements that are not zero; a single count is a 0-d array."""
-    return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))
+    if axis is None and not keepdims:
+        return np.asarray(np.count_nonzero(x))
+    truth = x.astype(_BOOL, copy=False)
+    return np.asarray(_sum(truth, axis, _INTP, None, keepdims))
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """Return the indices of the elements that are not zero."""
+    return x.nonzero()
+
+
+def searchsorted(
+    x1: Array,
+    x2: Any,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: Array | None = None,
+) -> Array:
+    """Return where elements would be inserted."""
+    return np.asarray(x1.searchsorted(x2, side, sorter))
 
 
 def where(condition: Array, x1: Any, x2: Any, /) -> Array:

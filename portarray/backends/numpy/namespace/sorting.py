@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.numpy.namespace.manipulation import flip
+
 Array = np.ndarray[Any, Any]
 
 
@@ -14,12 +16,12 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     if not descending:
         return np.argsort(x, axis=axis, stable=stable or None)
     # Reversed before and after, so that equal elements keep their order.
-    indices = np.argsort(np.flip(x, axis=axis), axis=axis, stable=stable or None)
-    result: Array = x.shape[axis] - 1 - np.flip(indices, axis=axis)
+    indices = np.argsort(flip(x, axis=axis), axis=axis, stable=stable or None)
+    result: Array = x.shape[axis] - 1 - flip(indices, axis=axis)
     return result
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Return the elements in order along an axis."""
     result = np.sort(x, axis=axis, stable=stable or None)
-    return np.flip(result, axis=axis) if descending else result
+    return flip(result, axis=axis) if descending else result
