@@ -12,13 +12,13 @@ import numpy as np
 import portarray as pa
 from examples.llama import positions
 from examples.llama.adapters import Adapters
-from examples.llama.bridges import FEW, bridges
 from examples.llama.cache import Cache
+from examples.llama.compiled import FEW, Run, compiled_step
 from examples.llama.config import Config
 from examples.llama.errors import LlamaError
 from examples.llama.file import ModelFile, default_file
 from examples.llama.heads import by_token, turned
-from examples.llama.slots import Part, Slots, Step
+from examples.llama.slots import Part, Slots
 from examples.llama.weights import Layer, Progress, Weights, load_weights
 from portarray import kernels
 
@@ -56,7 +56,7 @@ class Model:
         self.device = weights.embedding.device
         self.dtype = weights.norm.dtype
         self._rates = positions.rates(file)
-        self._bridges = bridges(weights.layers, config.eps)
+        self._steps: dict[int, Run | None] = {}
 
     def cache(self, context: int, *, dtype: str | None = None) -> Cache:
         """Return an empty cache for so many tokens, of another dtype if one is named."""
@@ -158,22 +158,20 @@ class Model:
         step = slots.step(parts)
         indices = pa.asarray(np.asarray(tokens, dtype=np.int32), device=self.device, copy=True)
         x = kernels.embedding(indices, self.weights.embedding)
-        if self._bridges and slots.changes_memory and len(tokens) <= FEW:
-            x = self._bridged(x, step)
+        run = self._compiled_step(slots.context) if slots.changes_memory else None
+        if run is not None and len(tokens) <= FEW:
+            x = step.run(run, x)
         else:
             for index, layer in enumerate(self.weights.layers):
                 x = decoder_layer(self.config, layer, x, None, partial(step.attend, index))
         slots.advance(parts)
         return step.ends(x) if last else x
 
-    def _bridged(self, x: pa.Array, step: Step) -> pa.Array:
-        """Return the last layer's output for a few tokens."""
-        first, last = self.weights.layers[0], self.weights.layers[-1]
-        qkv = first.product("qkv", x, norm=first.attention_norm, eps=self.config.eps)
-        for index, bridge in enumerate(self._bridges):
-            x, qkv = bridge(step.attend(index, qkv), x)
-        mixed = step.attend(len(self._bridges), qkv)
-        return mlp(self.config, last, last.product("output", by_token(mixed), residual=x))
+    def _compiled_step(self, context: int) -> Run | None:
+        """Return the compiled step for a context, or None where there is none."""
+        if context not in self._steps:
+            self._steps[context] = compiled_step(self.config, self.weights.layers, context)
+        return self._steps[context]
 
     def _check(self, tokens: Sequence[int]) -> None:
         if not len(tokens):

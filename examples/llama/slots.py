@@ -14,6 +14,7 @@ import numpy as np
 
 import portarray as pa
 from examples.llama import positions
+from examples.llama.compiled import Run
 from examples.llama.config import Config
 from examples.llama.errors import LlamaError
 from examples.llama.heads import changes_memory, stores_in_place, turn_and_store, turned
@@ -127,6 +128,7 @@ class Slots:
         self._values = [zeros() for _ in range(config.layers)]
         self.changes_memory = changes_memory(config, self._keys[0], self.tables[0])
         self.in_place = self.changes_memory and stores_in_place(self._keys[0].device)
+        self._scratch: dict[int, tuple[pa.Array, pa.Array]] = {}
         self._views: dict[tuple[int, int], tuple[pa.Array, pa.Array]] = {}
 
     def __len__(self) -> int:
@@ -198,6 +200,18 @@ class Slots:
     def layer(self, index: int) -> tuple[pa.Array, pa.Array]:
         """Return the keys and values of a layer, (slots, kv_heads, context, head_dim)."""
         return self._keys[index], self._values[index]
+
+    def scratch(self, count: int) -> tuple[pa.Array, pa.Array]:
+        """Return memory for the queries of so many tokens, and for what they read."""
+        config = self.config
+        if count not in self._scratch:
+            shape = (config.heads, count, config.head_dim)
+            self._scratch[count] = (
+                pa.zeros(shape, dtype=self._keys[0].dtype, device=self._device),
+                pa.zeros((count, config.heads * config.head_dim), dtype=self.tables[0].dtype,
+                         device=self._device),
+            )  # fmt: skip
+        return self._scratch[count]
 
     def of_slot(self, layer: int, slot: int) -> tuple[pa.Array, pa.Array]:
         """Return the keys and values of a slot, (kv_heads, context, head_dim)."""
@@ -275,6 +289,14 @@ class Step:
             return x[self._logit_rows[0] : self._logit_rows[0] + 1, :]
         rows = pa.asarray(np.asarray(self._logit_rows, np.int32), device=x.device, copy=True)
         return pa.take(x, rows, axis=0)
+
+    def run(self, compiled: Run, x: pa.Array) -> pa.Array:
+        """Return the last layer's output for features, from the compiled step."""
+        slots = self._slots
+        out: pa.Array = compiled(
+            slots._keys, slots._values, *slots.scratch(self._count), x, self._places, *slots.tables
+        )
+        return out
 
     def attend(self, layer: int, qkv: pa.Array) -> pa.Array:
         """Store a layer's keys and values, and attend to all that each sequence has.

@@ -139,8 +139,10 @@ class Packed:
             or reason_unsupported(device)
         ):
             return self
-        tiles = reshape(self.data, (rows // INTERLEAVED, INTERLEAVED, self.data.shape[1]))
-        data = asarray(permute_dims(tiles, (0, 2, 1)), copy=True)
+        nbytes = self.data.shape[1]
+        tiles = reshape(self.data, (rows // INTERLEAVED, INTERLEAVED, nbytes))
+        flat = reshape(permute_dims(tiles, (0, 2, 1)), (rows * nbytes,))  # in C order
+        data = reshape(flat, (rows // INTERLEAVED, nbytes, INTERLEAVED))
         return Packed(data, self.layout)
 
     @property

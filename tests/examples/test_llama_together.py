@@ -13,6 +13,7 @@ import portarray as pa
 for needed in ("gguf", "tokenizers", "jinja2"):
     pytest.importorskip(needed, reason=f"{needed}, which examples/llama needs, is not installed")
 
+from gguf import GGMLQuantizationType  # noqa: E402
 from llama_files import Tiny, logits  # noqa: E402
 
 from examples import llama  # noqa: E402
@@ -60,6 +61,30 @@ def test_sequences_in_slots_are_the_textbook_s(device: str, path: Path) -> None:
     assert slots.tokens[2] == prompt[:8]
     result = np.asarray(model.read([Part(2, prompt[8:])], slots).to_device("numpy"))
     np.testing.assert_allclose(result[0], logits(TINY, prompt)[-1], atol=2e-5)
+
+
+@pytest.mark.parametrize("cache_dtype", [None, "float16"])
+def test_a_compiled_step_is_the_step(device: str, tmp_path: Path, cache_dtype: str | None) -> None:
+    """Of one token, of guesses, and of several sequences; keys behind a block of scores."""
+    tiny = Tiny(hidden=64, intermediate=96, context=160, seed=5)
+    kinds = {name: GGMLQuantizationType.Q8_0 for name, x in tiny.tensors().items() if x.ndim == 2}
+    path = tiny.but(kinds=kinds).write(tmp_path / "model.gguf")
+    tokens = [RANDOM.integers(0, tiny.vocab, 160).tolist() for _ in range(3)]
+    models = [llama.load(path, device=device, dtype="packed") for _ in range(2)]
+    models[1]._steps[160] = None  # layer by layer
+    slots = [model.slots(4, 160, dtype=cache_dtype) for model in models]
+    read = [0, 0, 0]
+    for cut in ((126, 1, 40), (1, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 1), (1, 1, 1), (2, 5, 1)):
+        parts = [Part(n, tokens[n][read[n] : read[n] + cut[n]]) for n in range(3) if cut[n]]
+        read = [done + more for done, more in zip(read, cut, strict=True)]
+        got, want = (
+            np.asarray(model.read(parts, some).to_device("numpy"))
+            for model, some in zip(models, slots, strict=True)
+        )
+        np.testing.assert_allclose(got, want, atol=1e-4 if cache_dtype is None else 5e-3)
+    if slots[0].changes_memory:
+        run: Any = models[0]._steps[160]
+        assert len(run._programs) == 3, "for 1, 3 and 8 tokens"
 
 
 def test_cached_tokens_of_a_prompt_are_not_computed_again(path: Path) -> None:

@@ -139,6 +139,7 @@ def test_interleaved_rows_are_the_same_matrix(device: str, layout: str, tmp_path
     if pa.device(device).kind == "cpu" and not reason_unsupported(pa.device(device)):
         result = packed.interleaved()
         np.testing.assert_array_equal(host(result.data), host(interleaved.data))
+        assert host(result.data).flags.c_contiguous
         assert result.interleaved() is result
     path = tmp_path / "packed.safetensors"
     pa.save(path, interleaved)

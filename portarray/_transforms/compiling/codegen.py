@@ -212,11 +212,11 @@ def _launch_blocks(graph: Graph, steps: Sequence[Any], plan: Plan) -> dict[int, 
     blocks: dict[int, int] = {}
     first, written, nbytes = 0, set[int](), 0
     for n, step in enumerate(steps):
-        size = sum(graph.nbytes(index) for index in step.outputs)
+        owned = plan.owned.get(n, frozenset())
+        size = sum(graph.nbytes(index) for index in _allocated(step, owned))
         if config._kernel_debug or not _only_launches(step) or size > BLOCK_BYTES:
             first, written, nbytes = n + 1, set(), 0
             continue
-        owned = plan.owned.get(n, ())
         operands = step.copied() if isinstance(step, Node) else ()
         copied = refs([x for m, x in enumerate(operands) if m not in owned])
         nbytes += size
@@ -230,6 +230,15 @@ def _launch_blocks(graph: Graph, steps: Sequence[Any], plan: Plan) -> dict[int, 
         for n, first in blocks.items()
         if lengths[first] > 1 or _recorder(graph, [steps[n]], sees_all=False) is not None
     }
+
+
+def _allocated(step: Any, owned: Collection[int]) -> Sequence[int]:
+    """Return the outputs of a step that are not operands whose memory it changes."""
+    outputs: Sequence[int] = step.outputs
+    if not owned:
+        return outputs
+    start = len(outputs) - step.launch.copies  # copies of operands come last
+    return [index for n, index in enumerate(outputs, -start) if n not in owned]
 
 
 def _only_launches(step: Any) -> bool:
