@@ -256,6 +256,8 @@ def cache_creation(table: DispatchTable, key: tuple[object, ...], creation: Any)
 def caster(table: DispatchTable, target: DispatchTable) -> Function:
     """Return the function that casts native arrays of a table to another's dtype."""
     device = target.device
+    if device._home is not device:  # traced: the function has to be recorded
+        return target.cast
     function = device._backend.caster(table.native, target.native)
     return target.cast if function is None else scoped(function, device)
 
