@@ -26,6 +26,7 @@ installed, from the same file and with as many threads; weights then stay as the
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -54,7 +55,9 @@ def main() -> None:
     options = parser.parse_args()
     require_positive(parser, options, "prompt", "tokens", "repeats", "threads")
     # Threads may spin: sleeping costs a few microseconds in each of a token's hundreds of calls.
-    # Instead, a pause before each turn lets the previous candidate's threads fall asleep.
+    # Instead, a pause before each turn lets the previous candidate's threads fall asleep. They spin
+    # for microseconds, as in examples/llama; by default milliseconds, in which kernels lack cores.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     prepare(options.threads, waiting=False)
     sys.path.insert(0, str(Path(__file__).parents[1]))  # for examples/
 

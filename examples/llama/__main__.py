@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 NEEDED = ("click", "gguf", "jinja2", "rich", "tokenizers")
@@ -15,6 +16,8 @@ def main() -> None:
         # A terminal that lacks a sign shows another one instead of failing.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    # PyTorch's threads spin for milliseconds after a call, on cores that kernels need.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
         if sys.argv[1:2] == ["serve"]:
             from examples.llama.serving.command import serve
