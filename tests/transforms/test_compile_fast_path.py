@@ -35,6 +35,10 @@ TREES = st.recursive(
 )
 
 
+ARGUMENTS = st.lists(TREES, max_size=2)
+NAMED = st.dictionaries(st.sampled_from(["p", "x0", "run"]), TREES, max_size=2)
+
+
 def _placed(tree: Any, arrays: list[Any]) -> Any:
     if type(tree) is tuple and len(tree) == 2 and tree[0] == "array":
         return arrays[tree[1]]
@@ -64,26 +68,32 @@ def _values(tree: Any) -> Any:
     return [_values(x) for x in tree] if type(tree) is list else tree
 
 
-def _function(*args: Any) -> Any:
+def _function(*args: Any, **named: Any) -> Any:
     visited: list[Any] = []
-    return [*[_described(x, visited) for x in args], pa.zeros(1)]
+    return [*[_described(x, visited) for x in (*args, named)], pa.zeros(1)]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(calls=st.lists(st.lists(TREES, min_size=1, max_size=2), min_size=2, max_size=4))
-@example(calls=[[{"a": ("array", 0), "b": 1}], [{"b": ("array", 0), "a": 1}]])
-@example(calls=[[{"red": ("array", 0)}], [{Color.RED: ("array", 0)}]])
-@example(calls=[[[("array", 0), 0.0]], [[("array", 0), -0.0]]])
-@example(calls=[[[("array", n) for n in range(2, 7)]], [[("array", 2)] * 5]])
-@example(calls=[[[("array", 2)] * 5], [[("array", n) for n in range(2, 7)]]])
-def test_repeated_calls_are_those_of_the_function(calls: list[list[Any]]) -> None:
+@given(calls=st.lists(st.tuples(ARGUMENTS, NAMED), min_size=2, max_size=4))
+@example(calls=[([{"a": ("array", 0), "b": 1}], {}), ([{"b": ("array", 0), "a": 1}], {})])
+@example(calls=[([{"red": ("array", 0)}], {}), ([{Color.RED: ("array", 0)}], {})])
+@example(calls=[([[("array", 0), 0.0]], {}), ([[("array", 0), -0.0]], {})])
+@example(calls=[([[("array", n) for n in range(2, 7)]], {}), ([[("array", 2)] * 5], {})])
+@example(calls=[([[("array", 2)] * 5], {}), ([[("array", n) for n in range(2, 7)]], {})])
+@example(calls=[([{"p": ("array", 0)}], {}), ([], {"p": ("array", 0)})])
+@example(calls=[([], {"p": ("array", 0), "x0": 1}), ([], {"x0": ("array", 0), "p": 1})])
+@example(calls=[([], {"p": ("array", 2), "x0": 1}), ([], {"x0": 1, "p": ("array", 2)})])
+def test_repeated_calls_are_those_of_the_function(
+    calls: list[tuple[list[Any], dict[str, Any]]],
+) -> None:
     arrays = [pa.asarray(x, device="numpy") for x in ARRAYS]
     compiled = pa.compile(_function)
-    for args in [*calls, *calls[::-1]]:
+    for args, named in [*calls, *calls[::-1]]:
         placed = [_placed(x, arrays) for x in args]
-        expected = _values(_function(*placed))
+        by_name = {name: _placed(x, arrays) for name, x in named.items()}
+        expected = _values(_function(*placed, **by_name))
         for _ in range(3):  # traced, cached, the fast path
-            assert _values(compiled(*placed)) == expected
+            assert _values(compiled(*placed, **by_name)) == expected
 
 
 def test_containers_that_are_one_object_stay_one() -> None:
@@ -95,8 +105,10 @@ def test_containers_that_are_one_object_stay_one() -> None:
     shared = [x]
     for _ in range(3):
         assert float(same(shared, shared)[0]) == 2
+        assert float(same(shared, q=shared)[0]) == 2
     for _ in range(3):
         assert float(same([x], [x])[0]) == 3
+        assert float(same([x], q=[x])[0]) == 3
 
 
 def test_calls_without_arrays_read_those_of_the_scope() -> None:
@@ -116,6 +128,21 @@ def test_returned_containers_are_the_arguments() -> None:
     x = pa.asarray([1.0], device="numpy")
     for _ in range(3):
         p, q = {"w": x}, [x]
-        first, _, third = compiled(p, q)
-        assert first is q
-        assert third is p
+        for first, _, third in (compiled(p, q), compiled(p, q=q), compiled(q=q, p=p)):
+            assert first is q
+            assert third is p
+
+
+def test_repeated_calls_see_the_order_of_named_arguments() -> None:
+    compiled = pa.compile(lambda **named: (list(named), pa.zeros(1, device="numpy")))
+    for names in ("ab", "ba", "ab"):
+        for _ in range(3):
+            assert compiled(**dict.fromkeys(names, 1))[0] == [*names]
+
+
+def test_a_dict_is_not_taken_for_named_arguments() -> None:
+    compiled = pa.compile(lambda x, d=None, **named: x + (d["a"] if d else 10 * named["a"]))
+    x, a = pa.asarray([1.0], device="numpy"), pa.asarray([2.0], device="numpy")
+    for _ in range(3):
+        assert float(compiled(x, {"a": a})[0]) == 3
+        assert float(compiled(x, a=a)[0]) == 21

@@ -68,7 +68,7 @@ class Compiled(Decorated):
         self._inplace = inplace
         self._sized = Sized() if dynamic else None
         self._programs: dict[Any, tuple[Program, ...]] = {}
-        self._recent: tuple[Function, int] = (never, -1)
+        self._recent: tuple[Function, int, tuple[str, ...]] = (never, -1, ())
         self._lock = threading.RLock()
         self.__name__ = getattr(function, "__name__", type(function).__name__)
 
@@ -90,9 +90,10 @@ class Compiled(Decorated):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function."""
         # Fast path: arrays, and containers of arrays, with the signature of the previous call.
-        recent, count = self._recent
-        if len(args) == count and not named and precisions.now() is None:
-            fast_output = recent(*args)
+        recent, count, names = self._recent
+        same_names = tuple(named) == names if named else not names
+        if len(args) == count and same_names and precisions.now() is None:
+            fast_output = recent(*args, *named.values()) if named else recent(*args)
             if fast_output is not OTHER:
                 return fast_output
         call = self._call_of(args, named)
@@ -134,6 +135,7 @@ class Compiled(Decorated):
                 if n in self._inplace:
                     inplace.update(range(first, len(arrays)))
             if named:
+                parts.append(len(args))  # a last argument may be a dict, too
                 signature(named, arrays, parts, objects)
         except RecursionError:
             raise TypeError(
@@ -189,9 +191,10 @@ class Compiled(Decorated):
 
     def _set_fast_path(self, call: Call, program: Program) -> None:
         """Use a program's fast path for calls like this one."""
-        plain = not call.named and self._device is None and not self._verify
+        plain = self._device is None and not self._verify
         if plain and self._precision is None and precisions.now() is None:
-            self._recent = program.fast_path(call.args), len(call.args)
+            fast = program.fast_path(call.args, call.named)
+            self._recent = fast, len(call.args), tuple(call.named)
 
     def explain(self, *args: Any, **named: Any) -> Explanation:
         """Explain what a call runs, compiling the function if necessary.

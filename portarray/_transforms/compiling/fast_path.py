@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from portarray import _codegen
@@ -32,15 +32,20 @@ def never(*_: Any) -> Any:
     return OTHER
 
 
-def fast_path(program: Program, args: Sequence[Any]) -> Callable[..., Any]:
+def fast_path(
+    program: Program, args: Sequence[Any], named: Mapping[str, Any]
+) -> Callable[..., Any]:
     """Return a function of a call's arguments that runs a program, or returns :data:`OTHER`.
 
+    It takes named arguments by position, in their order, after the caller has compared the names.
     Generated: loops over arguments and outputs would take half the time of a small program. The
     arguments are arrays, values such as numbers, and lists, tuples and dicts of them; with others,
     :func:`never` is returned.
     """
     arguments = _Arguments()
     parameters = [arguments.bind(x) for x in args]
+    arguments.containers.append(None)
+    parameters += [arguments.bind(x) for x in named.values()]
     state, explanation = program.state, program.explanation
     outputs = [output for output in program.outputs if output.source == "run"]
     wraps, results = _results(program, arguments)
@@ -94,7 +99,8 @@ class _Arguments:
 
     def __init__(self) -> None:
         self.arrays: list[Array] = []
-        self.containers: list[str] = []
+        self.containers: list[str | None] = []
+        """Variables, and None for the dict of the named arguments, which each call makes."""
         self.lines: list[str] = []
         self.names: dict[str, Any] = {}
 
@@ -164,10 +170,10 @@ class _Arguments:
             for m, n in itertools.combinations(range(len(first)), 2):
                 differs = "is not" if self.arrays[m] is self.arrays[n] else "is"
                 lines.append(f"if x{n} {differs} x{m}:")
-        if program.state.compares_identity and len(self.containers) > 1:
-            # The first two are the arguments, the last the named ones: always different objects.
-            shared = tuple([index - 2 for index in program.shared_containers[2:-1]])
-            lines.append(f"if repeats([{', '.join(self.containers)}]) != {shared}:")
+        if program.state.compares_identity and len(self.containers) > 2:
+            # The first two are those of all arguments, and always different objects.
+            shared = tuple([index - 2 for index in program.shared_containers[2:]])
+            lines.append(f"if repeats([{', '.join(map(str, self.containers))}]) != {shared}:")
         return lines
 
 
@@ -175,7 +181,7 @@ def _results(program: Program, arguments: _Arguments) -> tuple[str, list[str | N
     """Return the lines that wrap a program's results, and the variables of the outputs."""
     wraps, results = "", list[str | None]()
     count = itertools.count()
-    containers = [None, None, *arguments.containers, None]
+    containers = [None, None, *arguments.containers]
     for index, output in enumerate(program.outputs):
         if output.source == "run":
             n = next(count)

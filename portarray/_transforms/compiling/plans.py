@@ -70,7 +70,7 @@ def plan(
         replay(graph, graph.nodes), state, state.reader(0), used, [], traced.shared_containers,
         outputs, build, explanation,
     )  # fmt: skip
-    return program.fast_path(args)
+    return program.fast_path(args, {})
 
 
 def _is_traced(x: Array) -> bool:

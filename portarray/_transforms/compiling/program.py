@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -153,8 +153,8 @@ class Program:
                 leaves.append(sources[output.source][output.index])
         return self.build(leaves)
 
-    def fast_path(self, args: Sequence[Any]) -> Function:
+    def fast_path(self, args: Sequence[Any], named: Mapping[str, Any]) -> Function:
         """Return a function for calls with arguments like these; see :func:`.fast_path`."""
         if self._fast_path is None:
-            self._fast_path = fast_path(self, args)
+            self._fast_path = fast_path(self, args, named)
         return self._fast_path
