@@ -13,7 +13,7 @@ import typing as _typing
 import numpy as _np  # noqa: ICN001  (not a public name)
 
 from portarray import _namespace as _namespace_module
-from portarray import fft, kernels, linalg
+from portarray import fft, linalg
 from portarray._api.arithmetic.operations import (
     add,
     divide,
@@ -176,7 +176,7 @@ from portarray.errors import (
 )
 
 if _typing.TYPE_CHECKING:
-    from portarray import random, special, tasks
+    from portarray import kernels, random, special, tasks
     from portarray._api.scattering import scatter_add, scatter_max, scatter_min, scatter_multiply
     from portarray._movement.prefetch import prefetch
     from portarray._transforms.compiling.compiled import compile
@@ -336,7 +336,9 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
         """Import a module on first access that most programs do not need."""
         if name == "bfloat16":
             return _dtypes.bfloat16().type
-        if name == "random":
+        if name == "kernels":
+            import portarray.kernels as module
+        elif name == "random":
             import portarray.random as module
         elif name == "special":
             import portarray.special as module

@@ -67,6 +67,16 @@ def listed(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield from ((name, node.lineno) for name in ast.literal_eval(node.value))
 
 
+def rows(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the names in a module's tables of functions, such as ``BY_DTYPE``."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and target.id in ("ACCEPTED", "BY_DTYPE"):
+                keys = [key for key in node.value.keys if isinstance(key, ast.Constant)]
+                yield from ((str(key.value), key.lineno) for key in keys)
+
+
 def belongs(name: str, stem: str) -> bool:
     """Return whether a name may be in a file: a standard function only in that of its category."""
     return name not in CHAPTER or name in NAMES.get(stem, ())
@@ -85,7 +95,7 @@ def test_functions_stand_in_their_chapters_file(folder: Path) -> None:
     for stem, path in files(folder):
         tree = ast.parse(path.read_text("utf-8"))
         if stem in CATEGORIES:
-            names = [*defined(tree), *listed(tree)]
+            names = [*defined(tree), *listed(tree), *rows(tree)]
         elif stem == "__init__":
             names = list(defined(tree))  # it lists every chapter; the next test reads it
         else:

@@ -67,7 +67,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "clarray": {"_dlpack", "_installation", "_opencl", "_result_types"},
     # From native functions to those of portarray's arrays.
     "_dispatch": {
-        *("_config", "_dtypes", "errors", "backends.base", "backends.registry", "backends.types"),
+        *(
+            "_config",
+            "_dtypes",
+            "_namespace",
+            "errors",
+            "backends.base",
+            "backends.registry",
+            "backends.types",
+        ),
     },
     "_config": {"_devices"},
     "_devices": {

@@ -113,7 +113,7 @@ def _others() -> list[Callable[..., Any]]:
 def _public() -> Iterator[tuple[str, FunctionType]]:
     pa: Any = base.NAMESPACE[0]
     for prefix in ("", "fft.", "linalg.", "kernels."):
-        part = vars(pa)[prefix[:-1]] if prefix else pa
+        part = getattr(pa, prefix[:-1]) if prefix else pa
         for name in part.__all__:
             function = vars(part).get(name)
             if isinstance(function, FunctionType):

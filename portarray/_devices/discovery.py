@@ -266,7 +266,10 @@ def version(info: BackendInfo) -> str | None:
     installed = None
     for distribution in info.distributions or (info.module,):
         with suppress(metadata.PackageNotFoundError):
-            installed = metadata.version(distribution)
+            # The first header of that name; metadata.version parses the whole file as an e-mail.
+            text = metadata.distribution(distribution).read_text("METADATA") or ""
+            header = text.partition("\nVersion:")[2].partition("\n")[0].strip()
+            installed = header or metadata.version(distribution)
             break
     _versions[info.library] = installed
     return installed

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from portarray import _namespace
 from portarray._dtypes import promotion
 from portarray._dtypes.accepted import ACCEPTED, Accepts
 from portarray._dtypes.promotion import kind_of
@@ -89,7 +90,7 @@ def _in_categories(package: str, name: str, table: str = "") -> Any:
     With ``table`` (such as ``"BY_DTYPE"``) it is looked up in the tables of that name.
     """
     *extension, base_name = name.split(".")
-    for category in extension or ("", *_MAIN):
+    for category in extension or _categories_of(name):
         module = category_module(package, category)
         if module is not None:
             value = (
@@ -100,6 +101,16 @@ def _in_categories(package: str, name: str, table: str = "") -> Any:
             if value is not None:
                 return value
     return None
+
+
+def _categories_of(name: str) -> tuple[str, ...]:
+    """Return the categories whose files may have a name: one, if it is a public function.
+
+    So the first call of a function imports few files.
+    """
+    module: str = getattr(vars(_namespace.pa).get(name), "__module__", None) or ""
+    category = module.removeprefix("portarray._api.").partition(".")[0]
+    return ("", category) if category in _MAIN else ("", *_MAIN)
 
 
 def row(backend: Backend, table: str, name: str, dtype: DType) -> Function | None:

@@ -110,10 +110,10 @@ COMPARISONS = frozenset({"equal", "greater", "greater_equal", "less", "less_equa
 @cache
 def limits(dtype: DType) -> tuple[int, int]:
     """Return the range of an integer dtype; an empty range for all others."""
-    if kind_of(dtype) not in "iu":
-        return 1, 0
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)
+    kind, bits = kind_of(dtype), 8 * dtype.itemsize  # np.iinfo takes ten times as long
+    if kind == "i":
+        return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    return (0, 2**bits - 1) if kind == "u" else (1, 0)
 
 
 class FInfo(NamedTuple):

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
+from pathlib import Path
 
-_FOLDER = files("portarray._kernel_language") / "preludes"
+_FOLDER = Path(__file__).parent / "preludes"
 PARTS: Mapping[str, re.Pattern[str]] = {
     "PA_USES_ATOMICS": re.compile(r"\bpa_atomic_"),
     "PA_USES_WHOLE": re.compile(r"\bpa_(floordiv|mod|pow|shl|shr)_[iu]"),

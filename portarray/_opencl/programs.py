@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +56,7 @@ _MAX_PROGRAMS = 512  # of about 3 MB each with Intel's runtime for CPUs
 @cache
 def _types() -> str:
     """Return the source that begins every program."""
-    return (files("portarray._opencl") / "types.cl").read_text("utf-8")
+    return (Path(__file__).parent / "types.cl").read_text("utf-8")
 
 
 class Kernel:

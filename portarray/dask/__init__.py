@@ -9,7 +9,7 @@ import typing as _typing
 
 from portarray.dask import backend as _backend
 from portarray.dask import guarding as _guarding
-from portarray.dask import linalg, random
+from portarray.dask import linalg
 from portarray.dask import registration as _registration
 from portarray.dask import scopes as _scopes
 from portarray.dask import serialization as _serialization
@@ -28,6 +28,7 @@ from portarray.dask.scopes import Scope, ScopeError, scope
 from portarray.tasks import engines as _engines
 
 if _typing.TYPE_CHECKING:
+    from portarray.dask import random
     from portarray.dask.cluster import LocalCluster
     from portarray.dask.workers import DevicesPlugin, resource, workers_of
 
@@ -94,6 +95,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take every name to be ther
 
     def __getattr__(name):
         """Import a name's module when it is asked for."""
+        if name == "random":  # defines kernels
+            return _importlib.import_module("portarray.dask.random")
         for module, names in _HOMES.items():
             if name in names:
                 imported = _importlib.import_module(f"portarray.dask.{module}")

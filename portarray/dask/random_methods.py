@@ -169,9 +169,9 @@ def _floating(dtype: Any, key: pa.Array) -> Any:
 
 def _located(name: str) -> Callable[..., pa.Array]:
     """Return the draw of a distribution with a location and a scale, which may be arrays."""
-    make: Callable[..., pa.Array] = getattr(pa.random, name)
 
     def draw(key: pa.Array, shape: Any, dtype: Any, loc: Any = 0.0, scale: Any = 1.0) -> pa.Array:
+        make: Callable[..., pa.Array] = getattr(pa.random, name)
         kind = _floating(dtype, key)
         if isinstance(loc, pa.Array) or isinstance(scale, pa.Array):
             x: pa.Array = make(key, shape, dtype=kind) * scale + loc
@@ -215,15 +215,17 @@ def _choice(
     return pa.random.choice(key, a, shape, replace=replace, p=p, axis=axis)
 
 
-def _counts(make: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
+def _counts(name: str) -> Callable[..., pa.Array]:
     def draw(key: pa.Array, shape: Any, dtype: Any, *values: Any) -> pa.Array:
+        make: Callable[..., pa.Array] = getattr(pa.random, name)
         return make(key, *values, shape, dtype=registration.near(np.int64, key.device))
 
     return draw
 
 
-def _real(make: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
+def _real(name: str) -> Callable[..., pa.Array]:
     def draw(key: pa.Array, shape: Any, dtype: Any, *values: Any) -> pa.Array:
+        make: Callable[..., pa.Array] = getattr(pa.random, name)
         return make(key, *values, shape, dtype=_floating(dtype, key))
 
     return draw
@@ -233,8 +235,8 @@ _normal = _located("normal")
 _exponential = _located("exponential")
 
 _DRAWS: dict[str, Callable[..., pa.Array]] = {
-    "beta": _real(pa.random.beta),
-    "binomial": _counts(pa.random.binomial),
+    "beta": _real("beta"),
+    "binomial": _counts("binomial"),
     "chisquare": lambda key, shape, dtype, df: 2 * _gamma(key, shape, dtype, df / 2),
     "exponential": lambda key, shape, dtype, scale=1.0: _exponential(key, shape, dtype, 0.0, scale),
     "gamma": _gamma,
@@ -242,14 +244,14 @@ _DRAWS: dict[str, Callable[..., pa.Array]] = {
     "laplace": _located("laplace"),
     "lognormal": lambda *args, **options: pa.exp(_normal(*args, **options)),
     "normal": _normal,
-    "poisson": _counts(pa.random.poisson),
+    "poisson": _counts("poisson"),
     "randint": _integers,
     "random": _uniform,
     "random_sample": _uniform,
     "standard_exponential": _exponential,
     "standard_gamma": _gamma,
     "standard_normal": _normal,
-    "standard_t": _real(pa.random.student_t),
+    "standard_t": _real("student_t"),
     "uniform": _uniform,
 }
 """Methods that draw on the device; NumPy makes the numbers of the others."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import platform as _host
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import ml_dtypes  # noqa: F401  # registers bfloat16 with NumPy
@@ -58,6 +58,8 @@ _NO_MEMORY = (
     "HIP error: out of memory",
     "_STATUS_ALLOC_FAILED",  # workspace of NVIDIA's and AMD's libraries
 )
+
+_modes_before_dispatch: Callable[[], int] = torch._ops._len_torch_dispatch_stack_pre_dispatch
 
 _UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -222,7 +224,9 @@ class Devices(Backend):
     @contextmanager
     def eager() -> Iterator[None]:
         """Compute outside torch.func's transformations and PyTorch's dispatch modes."""
-        with torch._C._DisableFuncTorch(), _disable_current_modes():
+        # Disabling modes imports modules, also where there are none.
+        modes = torch._C._len_torch_dispatch_stack() or _modes_before_dispatch()
+        with torch._C._DisableFuncTorch(), _disable_current_modes() if modes else nullcontext():
             yield
 
     def is_traced(self, x: torch.Tensor) -> bool:
