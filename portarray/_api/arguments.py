@@ -110,9 +110,8 @@ def shape(value: int | Sequence[int]) -> tuple[int, ...]:
     if type(value) is int and value >= 0:
         return (value,)
     sizes = integers(value, "shape")
-    for size in sizes:
-        if size < 0:
-            raise ValueError(f"shape must not have negative sizes, got {value!r}")
+    if sizes and min(sizes) < 0:
+        raise ValueError(f"shape must not have negative sizes, got {value!r}")
     return sizes
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from portarray._array.device_scope import scoped
@@ -52,11 +51,15 @@ def basic_setitem(table: DispatchTable) -> Function | None:
     return None if native_function is None else _wrap_direct(native_function, table, "setitem")
 
 
-@cache
 def inplace(table: DispatchTable, name: str) -> Function | None:
-    """Return the function that computes ``x1 op= x2`` in place, or None."""
-    native_function = functions_of(table.device).inplace(name, table.dtype)
-    return None if native_function is None else _wrap_direct(native_function, table, name)
+    """Return the function that computes ``x1 op= x2`` in place, or None, and cache it."""
+    try:
+        return table.inplace_functions[name]
+    except KeyError:
+        native_function = functions_of(table.device).inplace(name, table.dtype)
+    function = None if native_function is None else _wrap_direct(native_function, table, name)
+    table.inplace_functions[name] = function
+    return function
 
 
 def _wrap_direct(function: Function, table: DispatchTable, name: str) -> Function:

@@ -45,6 +45,11 @@ def asarray(
         result = values.from_numbers(obj, dtype, default if device is None else device)
         if result is not None:
             return result
+    if type(obj) is np.ndarray and dtype is None is copy:
+        where = selection.resolve(default if device is None else device)
+        if _shares(obj, where):
+            host_access.tell("asarray", where, to_host=False)
+            return from_host(obj, where)
     copy = copy if copy is None else native_arrays.copy_flag(copy)
     target_dtype = None if dtype is None else dtypes.canonical(dtype)
     if isinstance(obj, base.array_type):
@@ -77,6 +82,20 @@ def asarray(
     producers.refuse_capsule(obj, "asarray")
     host_access.tell("asarray", where, to_host=False)
     return values.from_python(obj, target_dtype, where, copy=copy, narrow=narrow)
+
+
+def _shares(values: np.ndarray[Any, Any], device: Device) -> bool:
+    """Return whether a NumPy array becomes a device's array as it is, in host memory."""
+    try:
+        return device._creation[np.ndarray, values.dtype] is not None
+    except (AttributeError, KeyError):
+        table = dispatch.dtypes_of(device).get(values.dtype)
+    if table is None or table.dtype.num != values.dtype.num:  # see native_arrays.canonical_values
+        return False
+    if device._backend.dlpack_device_of(device.native) != routes.HOST:
+        return False
+    dispatch.cache_creation(table, (np.ndarray, values.dtype), table)
+    return True
 
 
 def beside(value: Any, x: Array, name: str) -> Any:

@@ -81,6 +81,8 @@ class DispatchTable:
     scalar_call_cache, options_call_cache : dict
         The same for calls with an array and a Python scalar, and for calls with options that do not
         affect the dtype of the result.
+    inplace_functions : dict
+        Cache of the functions that compute ``x1 op= x2`` in place; None where there is none.
     casts : dict
         Cache for conversions: a dtype as users write it, to the function and its results' table.
     promotions : dict
@@ -108,6 +110,7 @@ class DispatchTable:
         "dtype",
         "functions",
         "high",
+        "inplace_functions",
         "kind",
         "known_type",
         "low",
@@ -133,6 +136,7 @@ class DispatchTable:
         self.call_cache: dict[str, CachedCall] = {}
         self.options_call_cache: dict[str, CachedCall] = {}
         self.scalar_call_cache: dict[str, CachedCall] = {}
+        self.inplace_functions: dict[str, Function | None] = {}
         self.casts: dict[object, tuple[Function, DispatchTable]] = {}
         self.promotions: dict[DispatchTable | type, Promotion] = {}
         self.tables = tables

@@ -219,11 +219,11 @@ def _native_key(x: Array, key: Any) -> tuple[tuple[Any, ...], DispatchTable]:
         _check_bounds(key, 0, shape)
         return (_native_index_array(x, key),), table
     parts: Sequence[Any] = key if isinstance(key, tuple) else (key,)
+    if is_basic(map(type, parts)):
+        return _basic_key(shape, key), table
     common = _common_key(table, shape, parts)
     if common is not None:
         return common, table
-    if is_basic(map(type, parts)):
-        return _basic_key(shape, key), table
     native = []
     needs_check = False
     parts = [np.asarray(part) if isinstance(part, _ON_HOST) else part for part in parts]

@@ -27,11 +27,25 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
     def operator(self: Array, other: Any, /) -> Array:
         if GUARDS:
             before_write(self)
-        own_table, first = self._dispatch, self._native
-        second = other._native if type(other) is base.array_type else other
-        if (own_table.accepts(other)) if second is other else (other._dispatch is own_table):
-            direct = call_cache.inplace(own_table, name)
-            if direct is not None and (second is other or second.shape == first.shape):
+        own_table, first, second = self._dispatch, self._native, other
+        kind = type(other)
+        if kind is base.array_type:
+            second = other._native
+            is_direct = other._dispatch is own_table and second.shape == first.shape
+        elif kind in own_table.scalars or (
+            kind is int and own_table.low <= other <= own_table.high
+        ):
+            is_direct = True
+        elif slow_path.is_foreign(other, name):
+            return NotImplemented  # type: ignore[no-any-return]
+        else:
+            is_direct = False
+        if is_direct:
+            try:
+                direct = own_table.inplace_functions[name]
+            except KeyError:
+                direct = call_cache.inplace(own_table, name)
+            if direct is not None:
                 try:
                     self._native = direct(first, second)
                     return self
@@ -39,8 +53,6 @@ def inplace(name: str) -> Callable[[Array, Any], Array]:
                     if second is not other:
                         reraise(error, name, own_table.device, call=((first, second), {}))
                 # Below a scalar is converted, as one beyond 64 bits has to be.
-        elif slow_path.is_foreign(other, name):
-            return NotImplemented  # type: ignore[no-any-return]
         table, (first, second) = common(name, (self, conversion.operand(other, self, name)))
         if table.kind != own_table.kind:
             raise TypeError(_conversion(name, own_table, table))

@@ -169,12 +169,27 @@ def called(
     try:
         result = function(*natives, **options)
     except Exception as error:  # noqa: BLE001  (translated and raised again)
+        return _called_with_flags(error, name, table, natives, options, shape)
+    return wrapped(result, table) if type(result) is table.array_type else finished(result, table)
+
+
+def _called_with_flags(
+    error: Exception,
+    name: str,
+    table: DispatchTable,
+    natives: Sequence[Any],
+    options: dict[str, Any],
+    shape: tuple[int, ...] | None,
+) -> Any:
+    """Call a function again if its flags were not bool; raise the translated error otherwise."""
+    try:
         flags = _coerce_flags(error, options)
         if flags:
             return called(name, table, natives, {**options, **flags}, shape=shape)
         nbytes = None if shape is None else table.dtype.itemsize * math.prod(shape)
         reraise(error, name, table.device, nbytes=nbytes, call=(natives, options))
-    return wrapped(result, table) if type(result) is table.array_type else finished(result, table)
+    finally:
+        del error, natives, options  # as in reraise: this frame is in the traceback
 
 
 _FLAGS = frozenset(("descending", "full_matrices", "include_initial", "invert", "stable", "upper"))
@@ -359,7 +374,15 @@ def create(
         table, native_options = _creation(where, default, dtype)
     if not 0 < math.prod(shape) < _SURELY_COUNTABLE:
         countable(shape, table, name)
-    return called(name, table, args, {**native_options, **options}, shape=shape)  # type: ignore[no-any-return]
+    options.update(native_options)
+    function = table.functions.get(name)
+    if function is None:  # the first call
+        return called(name, table, args, options, shape=shape)  # type: ignore[no-any-return]
+    try:
+        native = function(*args, **options)
+    except Exception as error:  # noqa: BLE001  (translated and raised again)
+        return _called_with_flags(error, name, table, args, options, shape)  # type: ignore[no-any-return]
+    return wrapped(native, table)
 
 
 def _creation(

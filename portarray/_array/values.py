@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from operator import countOf
 from typing import TYPE_CHECKING, Any
@@ -79,12 +80,12 @@ def from_numbers(obj: Any, dtype: object, device: Any) -> Array | None:
         return None
     where = selection.resolve(device)
     try:
-        table, host_dtype, convert = where._creation[kind, dtype]
+        table, host_dtype, make, convert = where._creation[kind, dtype]
     except (AttributeError, KeyError, TypeError):
         _cache_numbers(kind, dtype, where)
         return None
     try:
-        host_values = np.array(obj, host_dtype)
+        host_values = make(obj, host_dtype)
     except (OverflowError, ValueError):  # out of range, or ragged
         return None
     host_access.tell("asarray", where, to_host=False)
@@ -116,6 +117,8 @@ def _type_of_numbers(obj: Any) -> type | None:
 
 def _cache_numbers(kind: type, dtype: object, device: Device) -> None:
     """Cache how numbers of a type become arrays, if no number of it needs a check."""
+    from portarray.backends.common.silence import silently
+
     host_dtype: DType = np.dtype(kind)
     if kind not in dtypes.PYTHON_SCALARS:
         host_table = dispatch.dtypes_of(device).get(host_dtype)
@@ -128,17 +131,20 @@ def _cache_numbers(kind: type, dtype: object, device: Device) -> None:
         table = dispatch.table_of(device, dtypes.canonical(dtype))
         if kind is int and table.kind in "iu":
             host_dtype = table.dtype  # NumPy checks the range
+        elif host_dtype.kind == table.kind and table.dtype.itemsize >= 4:
+            host_dtype = table.dtype  # which NumPy rounds to
     if dtypes.KIND_ORDER[host_dtype.kind] > dtypes.KIND_ORDER[table.kind] and table.kind != "b":
         return
     backend, native_device = device._backend, device.native
+    overflows = host_dtype.kind in "fc" and host_dtype.itemsize < np.dtype(kind).itemsize
+    make = partial(silently, np.array) if overflows else np.array
 
     def convert(host_values: np.ndarray[Any, Any]) -> Any:
         if host_dtype == table.dtype:
             return backend.from_owned_host(host_values, native_device)
-        with np.errstate(all="ignore"):  # overflow in the conversion
-            return backend.from_host_converted(host_values, table.dtype, native_device)
+        return silently(backend.from_host_converted, host_values, table.dtype, native_device)
 
-    dispatch.cache_creation(table, (kind, dtype), (table, host_dtype, convert))
+    dispatch.cache_creation(table, (kind, dtype), (table, host_dtype, make, convert))
 
 
 def made_anew(obj: Any, order: str = "") -> ValueError:

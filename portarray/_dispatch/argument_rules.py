@@ -138,6 +138,8 @@ def check_all_transformed(
 ) -> None:
     """Do the same for a transform along several axes."""
     every = axes is None and s is None
+    if every and shape and min(shape) > (name == "fft.irfftn"):
+        return
     if axes is None:
         axes = range(-(len(shape) if s is None else len(s)), 0)
     if s is not None and len(s) != len(axes):

@@ -20,23 +20,26 @@ __all__ = ["Filling", "filling_of"]
 class Filling:
     """A kernel's launch with all but its arrays: a new one that it fills, and one that it reads."""
 
-    __slots__ = ("_create", "_launch", "_table")
+    __slots__ = ("_create", "_is_traced", "_launch", "_table")
 
     def __init__(self, launch: Any, out: Array, shape: tuple[int, ...]) -> None:
         self._launch = launch
+        launch.written = []  # the array is new
+        self._is_traced = out._dispatch.device._backend.is_traced
         self._table = table = out._dispatch
         options = {"dtype": table.native, "device": table.device.native}
         self._create = partial(table.functions["empty"], shape, **options)
 
     def __call__(self, x: Array) -> Array | None:
         """Return a filled array; None if the kernel must be called with all checks."""
-        if config._kernel_debug or not config._tuned_kernels or native_arrays.is_traced(x):
+        if config._kernel_debug or not config._tuned_kernels or self._is_traced(x._native):
+            return None
+        native = self._create()
+        if self._is_traced(native) or not self._launch((native, x._native)):
             return None
         out = base.new_uninitialized()
-        out._native = self._create()
+        out._native = native
         out._dispatch = self._table
-        if native_arrays.is_traced(out) or not self._launch((out._native, x._native)):
-            return None
         return out
 
 

@@ -61,11 +61,13 @@ class BoundLaunch:
     ----------
     positions : list of int
         Of the arrays among the kernel's arguments.
+    written : list of int
+        The arrays that must be writable.
     """
 
     __slots__ = (
         "_captures", "_items", "_launch", "_layout", "_layouts", "_rounded", "_values",
-        "_writable", "_written", "positions",
+        "_writable", "positions", "written",
     )  # fmt: skip
 
     def __init__(
@@ -82,16 +84,16 @@ class BoundLaunch:
         self._captures, self._writable = draft.captures, draft.launcher.writable
         self._layouts, self._layout = layouts, layout
         self.positions = draft.arrays
-        self._written = [n for n, x in enumerate(draft.arrays) if x in draft.written]
+        self.written = [n for n, x in enumerate(draft.arrays) if x in draft.written]
 
     def __call__(self, natives: Sequence[Any]) -> bool:
         layout = self._layout
         for n, expected in self._layouts:
             if layout(natives[n]) != expected:
                 return False
-        if not self.is_current():
+        if not (self._captures.check() or self._captures.are_current()):
             return False
-        for n in self._written:
+        for n in self.written:
             if self._writable(natives[n]) is not natives[n]:
                 return False
         self._launch(natives, self._values, self._rounded, self._items)
@@ -124,21 +126,25 @@ def call_of(
     )
     changed = ", ".join(f"x{position}" for position in draft.written)
     arguments = ", ".join(f"x{n}" for n in range(len(names)))
-    values_text = f"({''.join(f'{value}, ' for value in value_texts)})"
+    has_scalars = any(value.quantity in ARGUMENTS for value in draft.printed.values)
+    # The same tuple in all launches need not be set again.
+    values_text = f"({''.join(f'{value}, ' for value in value_texts)})" if has_scalars else "values"
     launched = f"launch(({natives}), {values_text}, rounded, items)"
     make = _evaluate(
         f"lambda launch, writable, values, rounded, items: "
         f"lambda {arguments}: None if {copied} else ({launched}, ({changed}))"
     )
 
+    constant = tuple(values)
+
     def bind(checked: Collection[int], *args: Any) -> BoundLaunch:
         pairs = zip(draft.arrays, enumerate(layouts), strict=True)
         expected = [pair for position, pair in pairs if position in checked]
-        scalars = _evaluate(f"lambda values: lambda {arguments}: {values_text}")(values)(*args)
+        scalars = _evaluate(f"lambda values: lambda {arguments}: {values_text}")(constant)(*args)
         return BoundLaunch(draft, launch, expected, layout, scalars, rounded, items)
 
     return Call(
-        make(launch, draft.launcher.writable, values, rounded, items),
+        make(launch, draft.launcher.writable, constant, rounded, items),
         draft.captures,
         tuple(draft.written),
         bind,

@@ -17,7 +17,7 @@ import numpy as np
 import pyopencl as cl
 
 from portarray import _codegen
-from portarray._opencl import blocks, registry
+from portarray._opencl import blocks, registry, waiting
 from portarray._opencl.device import Device
 from portarray._opencl.programs import CODES, enqueue
 
@@ -85,16 +85,22 @@ def host_launch(
     ``address`` returns the address of an array's first element; None for NumPy arrays.
     """
     queue = queue_of(device)
-    submit = _submit_function(kernel, queue, arrays, values, address)
+    set_values, submit = _submit_functions(kernel, queue, arrays, values, address)
     codes = [CODES[dtype] for dtype in values]
+    intel_cpu = device.traits.is_intel_cpu
+    current_values: Sequence[Any] | None = None
 
     def launch(arrays: Sequence[Any], values: Sequence[Any], ndrange: Sizes, group: Sizes) -> None:
+        nonlocal current_values
         if len(ndrange) > 1:
             ndrange, group = ndrange[::-1], group[::-1]
         try:
             # In forked processes, where nothing would run, the device's lock raises an error.
             with device.lock:
-                event = submit(arrays, values, ndrange, group)
+                if values is not current_values:
+                    set_values(values)
+                    current_values = values if type(values) is tuple else None
+                event = submit(arrays, ndrange, group)
         except cl.Error as error:
             raise device.translate_error(error, name) from error
         if blocks.current.recorder is not None:
@@ -109,21 +115,24 @@ def host_launch(
 
     def wait(event: cl.Event) -> None:
         try:
-            device.wait(event, queue)
+            waiting.wait(event, queue, intel_cpu=intel_cpu)
         except cl.Error as error:
             raise device.translate_error(error, name) from error
 
     return launch
 
 
-def _submit_function(
+def _submit_functions(
     kernel: cl.Kernel,
     queue: cl.CommandQueue,
     arrays: int,
     values: Sequence[np.dtype[Any]],
     address: Callable[[Any], int] | None,
-) -> Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event]:
-    """Return a function that sets a kernel's arguments to arrays and values, and enqueues it."""
+) -> tuple[Callable[[Sequence[Any]], object], Callable[[Sequence[Any], Sizes, Sizes], cl.Event]]:
+    """Return a function that sets a kernel's values, and one that sets its arrays and enqueues it.
+
+    The kernel has no other user, so that values need not be set again until they change.
+    """
     untyped: Any = kernel
     # Index and pointer alternate; index, type and value alternate. Unrolled: a loop takes a tenth
     # of a launch.
@@ -132,18 +141,19 @@ def _submit_function(
     scalars = "".join(
         f"{n}, {CODES[dtype]!r}, values[{n - arrays}], " for n, dtype in enumerate(values, arrays)
     )
-    setters = f"set_pointers(({pointers})), set_values(({scalars}))"
-    submit: Callable[[Sequence[Any], Sequence[Any], Sizes, Sizes], cl.Event] = _codegen.evaluate(
-        f"lambda arrays, values, size, group: ({setters}, enqueue(queue, kernel, size, group))[2]",
-        {
-            "pointer_to": pointer_to,
-            "pointer_at": pointer_at,
-            "address": address,
-            "set_pointers": untyped._set_arg_multi,
-            "set_values": untyped._set_arg_buf_pack_multi,
-            "enqueue": enqueue,
-            "queue": queue,
-            "kernel": kernel,
-        },
+    names = {
+        "pointer_to": pointer_to,
+        "pointer_at": pointer_at,
+        "address": address,
+        "set_pointers": untyped._set_arg_multi,
+        "set_values": untyped._set_arg_buf_pack_multi,
+        "enqueue": enqueue,
+        "queue": queue,
+        "kernel": kernel,
+    }
+    submit = (
+        f"lambda arrays, size, group: "
+        f"(set_pointers(({pointers})), enqueue(queue, kernel, size, group))[1]"
     )
-    return submit
+    set_values = f"lambda values: set_values(({scalars}))"
+    return _codegen.evaluate(set_values, names), _codegen.evaluate(submit, names)

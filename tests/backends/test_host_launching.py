@@ -152,8 +152,16 @@ def test_a_launch_in_host_memory_asks_the_runtime_four_times(
     kernel: Any = Runtime()
     launch = svm.host_launch(device, kernel, "k", 2, values, None)
     x = np.ones(4, np.float32)
+    pointers, scalars = "_set_arg_multi", "_set_arg_buf_pack_multi"
+    enqueued = "enqueue (64, 8) (64, 1)"
     launch([x, x], [2.0, 4], (8, 64), (1, 64))
-    assert calls == ["_set_arg_multi", "_set_arg_buf_pack_multi", "enqueue (64, 8) (64, 1)", "wait"]
+    assert calls == [scalars, pointers, enqueued, "wait"]
+    calls.clear()
+    constant = (2.0, 4)
+    for values in (constant, constant, (2.0, 5), constant):
+        launch([x, x], values, (8, 64), (1, 64))
+    again = [pointers, enqueued, "wait"]
+    assert calls == [scalars, *again, *again, scalars, *again, scalars, *again]
 
 
 @pytest.mark.parametrize("units", [1, 2, 8, 64])

@@ -128,16 +128,18 @@ def full(
     """
     if dtype is None and type(fill_value) is Array:
         dtype = fill_value.dtype
-    value = arguments.number(fill_value, "fill_value")
+    value = arguments.number(fill_value, "fill_value") if dtype is None else fill_value
     if type(value) is int and dtype is None:
         dtype = dispatch.default_dtype(selection.resolve(device), "i")
     value = arguments.fill_value(value, dtype)
-    default = {bool: "bool", int: "integral", float: "real floating", complex: "complex floating"}
     sizes = arguments.shape(shape)
-    kind = default[type(value)]
+    kind = _DEFAULTS[type(value)]
     return slow_path.create(
         "full", (sizes, value), dtype=dtype, device=device, shape=sizes, default=kind
     )
+
+
+_DEFAULTS = {bool: "bool", int: "integral", float: "real floating", complex: "complex floating"}
 
 
 def full_like(

@@ -70,15 +70,17 @@ def arange(
     if stop is None:
         start, stop = 0, start
     bounds = start, stop, step
-    if not _NUMBERS.issuperset(map(type, bounds)):
+    exact = _INTEGERS.issuperset(map(type, bounds))
+    if not exact and not _NUMBERS.issuperset(map(type, bounds)):
         bounds = (
             arguments.real_number(start, "start"),
             arguments.real_number(stop, "stop"),
             arguments.real_number(step, "step"),
         )
+        exact = _INTEGERS.issuperset(map(type, bounds))
     if bounds[2] == 0:
         raise ValueError("arange: step must not be zero")
-    if not builtins.all(map(isfinite, bounds)):
+    if not exact and not builtins.all(map(isfinite, bounds)):
         raise ValueError(f"arange: start, stop and step must be finite, got {bounds}")
     kind = None if dtype is None else dtypes.kind_of(dtypes.canonical(dtype))
     if kind == "b":
@@ -86,7 +88,6 @@ def arange(
     if kind == "c":  # few libraries count in complex numbers
         real = arange(*bounds, dtype=None, device=device)
         return conversion.astype(real, dtype, copy=False)
-    exact = _INTEGERS.issuperset(map(type, bounds))
     default = "integral" if exact else "real floating"
     if dtype is None and exact and builtins.max(map(abs, bounds)) >= 2**31:
         kind, dtype = "i", dispatch.default_dtype(selection.resolve(device), "i")

@@ -45,8 +45,12 @@ def grid(sizes: Sequence[int], indexing: str) -> tuple[tuple[int, ...], list[tup
     """Return the shape of a ``meshgrid``, and that of each array before it is broadcast."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
-    order = list(range(len(sizes)))
+    order = [*range(len(sizes))]
     if indexing == "xy":
-        order[:2] = order[:2][::-1]
-    shape = tuple([sizes[at] for at in order])
-    return shape, [tuple([n if at == k else 1 for at in order]) for k, n in enumerate(sizes)]
+        order[:2] = order[1::-1]
+    shapes = []
+    for axis, size in zip(order, sizes, strict=True):  # swapping two is its own inverse
+        own = [1] * len(order)
+        own[axis] = size
+        shapes.append(tuple(own))
+    return tuple([sizes[at] for at in order]), shapes

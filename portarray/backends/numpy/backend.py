@@ -19,13 +19,13 @@ __all__ = ["BACKEND"]
 
 _IN_PYTHON = frozenset(
     (
-        *("cumulative_prod", "linalg.det", "linalg.matrix_norm", "linalg.matrix_power"),
-        *("linalg.slogdet", "linalg.vector_norm"),
+        *("cumulative_prod", "diff", "linalg.det", "linalg.matrix_norm", "linalg.matrix_power"),
+        *("linalg.outer", "linalg.slogdet", "linalg.trace", "linalg.vector_norm"),
         *("fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn"),
         *("fft.ihfft", "fft.irfft", "fft.irfftn", "fft.rfft", "fft.rfftn"),
     )
 )
-"""Functions that call ufuncs in NumPy's modules, not in portarray's."""
+"""Functions that never warn, whatever filters a program sets: many compute in NumPy's modules."""
 
 # Infinities and NaN come without a warning from every other library, and NumPy's would name lines
 # of portarray. NumPy's own arrays warn as before; so do filters that a program sets later.

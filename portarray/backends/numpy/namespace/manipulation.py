@@ -20,13 +20,19 @@ _REVERSED = slice(None, None, -1)
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     """Return a view, read-only unless the shape is that of x.
 
-    For 0-d arrays six times as fast as np.broadcast_to.
+    In a fourth of the time of np.broadcast_to.
     """
     if x.shape == shape:
         return x[...]
-    if x.shape:
+    added = len(shape) - x.ndim
+    if added < 0 or not x.size or not x.flags.c_contiguous:
         return np.broadcast_to(x, shape)
-    out: Array = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+    strides = [0] * added
+    for size, own_size, stride in zip(shape[added:], x.shape, x.strides, strict=True):
+        if size != own_size != 1:
+            return np.broadcast_to(x, shape)
+        strides.append(stride if size == own_size else 0)
+    out: Array = np.ndarray(shape, x.dtype, x, 0, strides)
     out.flags.writeable = False
     return out
 
@@ -38,7 +44,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
         return arrays
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
     # np.broadcast_arrays returns writable arrays, which warn.
-    return tuple(x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays)
+    return tuple([x if x.shape == shape else broadcast_to(x, shape) for x in arrays])
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:

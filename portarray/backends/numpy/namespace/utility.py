@@ -44,5 +44,4 @@ def diff(
         return differences
     ends = {"prepend": prepend, "append": append}
     present = {side: values for side, values in ends.items() if values is not None}
-    with np.errstate(all="ignore"):  # warnings would name lines of NumPy
-        return np.diff(x, n=n, axis=axis, **present)
+    return np.diff(x, n=n, axis=axis, **present)

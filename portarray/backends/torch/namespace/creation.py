@@ -102,6 +102,66 @@ _CREATION = Creation(
 __getattr__ = _CREATION.function
 
 
+def _of_shape(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function of a shape that calls PyTorch's with its own defaults."""
+
+    def create(
+        shape: Any, *, dtype: torch.dtype | None = None, device: torch.device | None = None
+    ) -> Tensor:
+        device = device or _CPU
+        dtype = dtype or default_float(device)
+        if type(shape) is tuple and len(shape) == 1:
+            (shape,) = shape  # a number takes two thirds of the time
+        return function(shape, dtype=dtype, device=device)
+
+    return create
+
+
+empty = _of_shape(torch.empty)
+ones = _of_shape(torch.ones)
+zeros = _of_shape(torch.zeros)
+
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    *,
+    dtype: torch.dtype | None = None,
+    device: torch.device | None = None,
+) -> Tensor:
+    """Return a tensor filled with one value, a scalar or a 0-d tensor."""
+    if dtype is None or isinstance(fill_value, Tensor):
+        out: Tensor = _CREATION.full(shape, fill_value, dtype=dtype, device=device)
+        return out
+    shape = (shape,) if isinstance(shape, int) else shape
+    return _filled(shape, fill_value, dtype, device or _CPU)
+
+
+_EXACT = 1 << 22
+"""Integers below it, and their sums, are exact in float32."""
+
+
+def arange(
+    start: Any,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    dtype: torch.dtype | None = None,
+    device: torch.device | None = None,
+) -> Tensor:
+    """Return evenly spaced numbers; PyTorch counts exactly in small integers."""
+    if dtype in _COUNTS and type(start) is type(stop) is type(step) is int:
+        size = (stop - start + step - (1 if step > 0 else -1)) // step if step else 0
+        if size > 0 and -_EXACT < start < _EXACT and -_EXACT < stop < _EXACT:
+            return torch.arange(start, stop, step, dtype=dtype, device=device or _CPU)
+    out: Tensor = _CREATION.arange(start, stop, step, dtype=dtype, device=device)
+    return out
+
+
+_COUNTS = (torch.int32, torch.int64, torch.float32, torch.float64)
+
+
 asarray: Callable[..., Tensor] = _CREATION.asarray
 
 BY_DTYPE: Rows = {name: {NAMES: moving(getattr(_CREATION, name))} for name in ("tril", "triu")}

@@ -226,7 +226,10 @@ def _check_direct(x: Tensor, key: Key) -> None:
 
 def _has_indices(key: Key) -> bool:
     """Return whether a key has index tensors, whose places may repeat."""
-    return any(isinstance(x, Tensor) and x.numel() > 1 and x.dtype is not torch.bool for x in key)
+    for index in key:
+        if isinstance(index, Tensor) and index.numel() > 1 and index.dtype is not torch.bool:
+            return True
+    return False
 
 
 def _split(x: Tensor, key: Key) -> _Parts:
@@ -306,7 +309,7 @@ def _check_within(indices: Tensor, size: int, axis: int) -> None:
     if count and not is_traced(indices):
         extremes: tuple[Any, ...]
         if count <= _FEW and indices.is_cpu:  # Python's own functions take a third of the time
-            few = indices.reshape(-1).tolist()
+            few = (indices if indices.ndim == 1 else indices.reshape(-1)).tolist()
             extremes = builtins.min(few), builtins.max(few)
         else:
             extremes = torch.aminmax(indices)

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from portarray.backends.common.silence import silently
+
 _MOST = 4096
 """Elements up to which NumPy was faster for every function that uses it."""
 
@@ -32,5 +34,4 @@ def computed(function: Callable[..., Any], *operands: Any, **options: Any) -> Te
                 # Tensors that autograd or torch.func tracks, and lazily negated ones.
                 return None
         arrays.append(x)
-    with np.errstate(all="ignore"):
-        return torch.from_numpy(np.asarray(function(*arrays, **options)))
+    return torch.from_numpy(np.asarray(silently(function, *arrays, **options)))
