@@ -120,7 +120,7 @@ def measured(model, text, questions, expected, clients, options) -> Line:  # typ
                 for choice in part["choices"]:
                     said += choice["delta"].get("content", "")
                 first = first or (time.perf_counter() - start if said else 0.0)
-                count = part.get("usage", {}).get("completion_tokens", 0)
+                count = (part.get("usage") or {}).get("completion_tokens", 0)
         link.close()
         return first, time.perf_counter() - start, said, count
 

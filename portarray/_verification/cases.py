@@ -66,9 +66,21 @@ class PackedPart:
     layout: str
     data: Part
     scales: Part | None
+    interleaved: bool = False
+
+    @property
+    def stored(self) -> Part:
+        """The bytes in the order in which they are stored."""
+        if not self.interleaved:
+            return self.data
+        out, nbytes = self.data.values.shape
+        tiles = self.data.values.reshape(
+            out // packed_reference.INTERLEAVED, packed_reference.INTERLEAVED, nbytes
+        )
+        return Part("data", tiles.transpose(0, 2, 1))
 
     def __str__(self) -> str:
-        return f"{self.layout} {self.data}" + ("" if self.scales is None else f", {self.scales}")
+        return f"{self.layout} {self.stored}" + ("" if self.scales is None else f", {self.scales}")
 
     @property
     def exact(self) -> Values:
@@ -97,7 +109,7 @@ class Drawn:
         """Yield every array."""
         for value in (*self.arrays, *self.options.values()):
             if isinstance(value, PackedPart):
-                value = value.data, value.scales
+                value = value.stored, value.scales
             for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, Part):
                     yield part
@@ -303,7 +315,7 @@ def _linear(d: Drawing) -> Drawn:
 def _packed_linear(d: Drawing) -> Drawn:
     name, (block, nbytes, halves) = d.in_turn(*packed_reference.BLOCKS.items())
     width = block * d.one_of(1, 3, -(-512 // block))
-    out = d.one_of(1, 37, d.size(80))
+    out = d.one_of(1, 37, 32, d.size(80))
     shape = (*d.one_of((), (1,), (3,), (129,), (2, d.size(20))), width)
     blocks = d.rng.integers(0, 256, (out, width // block, nbytes), dtype=np.uint8)
     for at in halves:
@@ -315,7 +327,9 @@ def _packed_linear(d: Drawing) -> Drawn:
         scales = Part("scales", d.rng.standard_normal((out, groups)).astype(np.float32))
     data = Part("data", blocks.reshape(out, -1))
     x = d.floats("x", shape, kinds=("normal", "tiny", "wide"))
-    return Drawn((x, PackedPart(name, data, scales), d.optional("bias", (out,))), {})
+    interleaved = scales is None and out % packed_reference.INTERLEAVED == 0 and d.chance(0.5)
+    packed = PackedPart(name, data, scales, interleaved)
+    return Drawn((x, packed, d.optional("bias", (out,))), {})
 
 
 def _embedding(d: Drawing) -> Drawn:

@@ -210,7 +210,7 @@ def _placed(drawn: Drawn, device: Device) -> tuple[tuple[Any, ...], dict[str, An
         if isinstance(value, tuple):
             return tuple(map(put, value))
         if isinstance(value, PackedPart):
-            parts = {"data": put(value.data)}
+            parts = {"data": put(value.stored)}
             if value.scales is not None:
                 parts["scales"] = put(value.scales)
             return CLASSES["packed"].load().unflattened(parts, value.layout)

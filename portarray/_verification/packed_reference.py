@@ -27,6 +27,9 @@ BLOCKS: Mapping[str, tuple[int, int, tuple[int, ...]]] = {
 }
 """Weights and bytes of a block, and where it has float16 numbers."""
 
+INTERLEAVED = 16
+"""Rows whose bytes stand side by side, where rows are interleaved."""
+
 
 def weights(layout: str, data: Values, scales: Values | None) -> Values:
     """Return the weights of a matrix: each is exact here, and rounded to float32 once."""
