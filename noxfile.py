@@ -162,6 +162,24 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def compiled(session: nox.Session) -> None:
+    """Run the tests of arrays, and of PyTorch's compiler, on a wheel whose calls are compiled."""
+    session.install(*group("compiled"))
+    folder = Path(session.create_tmp()).resolve() / "dist"
+    shutil.rmtree(folder, ignore_errors=True)
+    build = ("python", "-m", "build", "--wheel", "--no-isolation", f"--outdir={folder}")
+    session.run(*build, env={"PORTARRAY_PURE": "0"})
+    (wheel,) = folder.iterdir()
+    if wheel.name.endswith("none-any.whl"):
+        session.error("nothing was compiled")
+    requirements = (f"portarray[cli,files] @ {wheel.as_uri()}", "./conformance", *group("tests"))
+    install_with_libraries(session, *requirements)
+    session.run("portarray", "doctor", "--fast")
+    usual = ("tests/array", "tests/transforms/test_foreign_torch.py")
+    session.run("pytest", *session.posargs or usual)
+
+
+@nox.session
 def coverage(session: nox.Session) -> None:
     """Run the tests and write which lines they reach to report/coverage."""
     _install_tests(session)

@@ -197,8 +197,7 @@ class Array(base.ArrayBase):
         """Return DLPack's device type and index."""
         return interop.dlpack_device(self)
 
-    def __getitem__(self, key: Any, /) -> Array:
-        return call.getitem(self, key)
+    __getitem__ = call.getitem
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         indexing.setitem(self, key, value)
@@ -582,3 +581,6 @@ class Array(base.ArrayBase):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Array:
         return pickling.deep_copy(self, memo)
+
+
+call.install(Array)

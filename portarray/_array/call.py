@@ -6,25 +6,36 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from portarray._array import base, conversion, dispatch, indexing, slow_path
-from portarray._array.indexing import is_basic
 from portarray._array.operands import common, from_scalar
 
 if TYPE_CHECKING:
     from portarray._array.array import Array
+    from portarray._array.base import ArrayBase
+    from portarray._array.dispatch import DispatchTable
+
+array_type: Any = None
+"""``base.array_type``; a variable of C where this module is compiled."""
+
+
+def install(cls: type[Array]) -> None:
+    """Set the class of arrays, once it is defined."""
+    global array_type
+    array_type = cls
 
 
 def unary(name: str, x: Any) -> Array:
     """Call a function of one array and nothing else."""
-    if type(x) is base.array_type:
-        table = x._dispatch
+    if type(x) is array_type:
+        array: ArrayBase = x
+        table = array._dispatch
         try:
             function, result, result_type = table.call_cache[name]
         except KeyError:
-            return slow_path.cache_call(name, table, x._native)
+            return slow_path.cache_call(name, table, array._native)
         try:
-            native = function(x._native)
+            native = function(array._native)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
-            return slow_path.failed(error, name, table, x._native)
+            return slow_path.failed(error, name, table, array._native)
         if type(native) is result_type:
             out = base.new_uninitialized()
             out._native = native
@@ -36,19 +47,21 @@ def unary(name: str, x: Any) -> Array:
 
 def binary(name: str, x1: Any, x2: Any) -> Array:
     """Call a function of two operands, of which one may be a Python scalar."""
-    if type(x1) is base.array_type:
-        table = x1._dispatch
+    if type(x1) is array_type:
+        first: ArrayBase = x1
+        table = first._dispatch
         kind = type(x2)
-        if kind is base.array_type:
-            if table is x2._dispatch:
+        if kind is array_type:
+            second: ArrayBase = x2
+            if table is second._dispatch:
                 try:
                     function, result, result_type = table.call_cache[name]
                 except KeyError:
-                    return slow_path.cache_call(name, table, x1._native, x2._native)
+                    return slow_path.cache_call(name, table, first._native, second._native)
                 try:
-                    native = function(x1._native, x2._native)
+                    native = function(first._native, second._native)
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
-                    return slow_path.failed(error, name, table, x1._native, x2._native)
+                    return slow_path.failed(error, name, table, first._native, second._native)
                 if type(native) is result_type:
                     out = base.new_uninitialized()
                     out._native = native
@@ -59,29 +72,30 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
             try:
                 function, result, result_type = table.scalar_call_cache[name]
             except KeyError:
-                return slow_path.cache_scalar_call(name, table, x1._native, x2)
+                return slow_path.cache_scalar_call(name, table, first._native, x2)
             try:
-                native = function(x1._native, x2)
+                native = function(first._native, x2)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
-                return slow_path.failed(error, name, table, x1._native, x2)
+                return slow_path.failed(error, name, table, first._native, x2)
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
                 out._dispatch = result
                 return out
             return slow_path.finished(native, result)
-    elif type(x2) is base.array_type:
-        table = x2._dispatch
+    elif type(x2) is array_type:
+        second = x2
+        table = second._dispatch
         kind = type(x1)
         if kind in table.scalars or (kind is int and table.low <= x1 <= table.high):
             try:
                 function, result, result_type = table.scalar_call_cache[name]
             except KeyError:
-                return slow_path.cache_scalar_call(name, table, x1, x2._native)
+                return slow_path.cache_scalar_call(name, table, x1, second._native)
             try:
-                native = function(x1, x2._native)
+                native = function(x1, second._native)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
-                return slow_path.failed(error, name, table, x1, x2._native)
+                return slow_path.failed(error, name, table, x1, second._native)
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
@@ -93,15 +107,18 @@ def binary(name: str, x1: Any, x2: Any) -> Array:
 
 def promoted(name: str, x1: Any, x2: Any) -> Array:
     """Call a function of two operands of different types."""
-    has_scalar = type(x2) is not base.array_type
+    table: DispatchTable
+    has_scalar = type(x2) is not array_type
     try:
         if has_scalar:
             table, cast, convert = x1._dispatch.promotions[type(x2)]
             first, second = cast(x1._native) if cast else x1._native, convert(x2)
-        elif type(x1) is base.array_type:
-            table, cast, convert = x1._dispatch.promotions[x2._dispatch]
-            first = cast(x1._native) if cast else x1._native
-            second = convert(x2._native) if convert else x2._native
+        elif type(x1) is array_type:
+            a: ArrayBase = x1
+            b: ArrayBase = x2
+            table, cast, convert = a._dispatch.promotions[b._dispatch]
+            first = cast(a._native) if cast else a._native
+            second = convert(b._native) if convert else b._native
         else:
             has_scalar = True
             table, cast, convert = x2._dispatch.promotions[type(x1)]
@@ -142,19 +159,20 @@ def promoted(name: str, x1: Any, x2: Any) -> Array:
 def operator(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``x op other``."""
 
-    def method(self: Array, other: Any, /) -> Any:
+    def method(self: ArrayBase, other: Any, /) -> Any:
         table = self._dispatch
         kind = type(other)
-        if kind is base.array_type:
-            if table is other._dispatch:
+        if kind is array_type:
+            operand: ArrayBase = other
+            if table is operand._dispatch:
                 try:
                     function, result, result_type = table.call_cache[name]
                 except KeyError:
-                    return slow_path.cache_call(name, table, self._native, other._native)
+                    return slow_path.cache_call(name, table, self._native, operand._native)
                 try:
-                    native = function(self._native, other._native)
+                    native = function(self._native, operand._native)
                 except Exception as error:  # noqa: BLE001  (translated and raised again)
-                    return slow_path.failed(error, name, table, self._native, other._native)
+                    return slow_path.failed(error, name, table, self._native, operand._native)
                 if type(native) is result_type:
                     out = base.new_uninitialized()
                     out._native = native
@@ -177,9 +195,10 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
                 return out
             return slow_path.finished(native, result)
         elif kind not in table.promotions:
+            x: Any = self
             if slow_path.is_foreign(other, name):
-                return slow_path.deferred(name, self, other)
-            other = conversion.operand(other, self, name)
+                return slow_path.deferred(name, x, other)
+            other = conversion.operand(other, x, name)
         return promoted(name, self, other)
 
     return method
@@ -188,7 +207,7 @@ def operator(name: str) -> Callable[[Array, Any], Array]:
 def reflected(name: str) -> Callable[[Array, Any], Array]:
     """Return the method behind ``other op x``."""
 
-    def method(self: Array, other: Any, /) -> Any:
+    def method(self: ArrayBase, other: Any, /) -> Any:
         table = self._dispatch
         kind = type(other)
         if kind in table.scalars or (kind is int and table.low <= other <= table.high):
@@ -209,7 +228,8 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
         if kind not in table.promotions:
             if slow_path.is_foreign(other, name):
                 return NotImplemented
-            other = conversion.operand(other, self, name)
+            x: Any = self
+            other = conversion.operand(other, x, name)
         return promoted(name, other, self)
 
     return method
@@ -217,16 +237,17 @@ def reflected(name: str) -> Callable[[Array, Any], Array]:
 
 def options(name: str, x: Any, /, *args: Any, **options: Any) -> Array:
     """Call a function of one array, with options that do not decide the dtype of the result."""
-    if type(x) is base.array_type:
-        table = x._dispatch
+    if type(x) is array_type:
+        array: ArrayBase = x
+        table = array._dispatch
         try:
             function, result, result_type = table.options_call_cache[name]
         except KeyError:
-            return slow_path.cache_options_call(name, table, (x._native, *args), options)
+            return slow_path.cache_options_call(name, table, (array._native, *args), options)
         try:
-            native = function(x._native, *args, **options)
+            native = function(array._native, *args, **options)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
-            return slow_path.failed(error, name, table, x._native, *args, **options)
+            return slow_path.failed(error, name, table, array._native, *args, **options)
         if type(native) is result_type:
             out = base.new_uninitialized()
             out._native = native
@@ -242,17 +263,23 @@ several = cast("Callable[..., tuple[Array, ...]]", options)
 
 def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
     """Call a function of two arrays that keep their dtypes, with options like those above."""
-    if type(x1) is base.array_type and type(x2) is base.array_type:
-        table = x1._dispatch
-        if x2._dispatch.device is table.device:
+    if type(x1) is array_type and type(x2) is array_type:
+        first: ArrayBase = x1
+        second: ArrayBase = x2
+        table = first._dispatch
+        if second._dispatch.device is table.device:
             try:
                 function, result, result_type = table.options_call_cache[name]
             except KeyError:
-                return slow_path.cache_options_call(name, table, (x1._native, x2._native), options)
+                return slow_path.cache_options_call(
+                    name, table, (first._native, second._native), options
+                )
             try:
-                native = function(x1._native, x2._native, **options)
+                native = function(first._native, second._native, **options)
             except Exception as error:  # noqa: BLE001  (translated and raised again)
-                return slow_path.failed(error, name, table, x1._native, x2._native, **options)
+                return slow_path.failed(
+                    error, name, table, first._native, second._native, **options
+                )
             if type(native) is result_type:
                 out = base.new_uninitialized()
                 out._native = native
@@ -264,9 +291,12 @@ def pair(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
 
 def aligned(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
     """Call a function of two arrays that are promoted, with options like those above."""
-    if type(x1) is base.array_type and type(x2) is base.array_type:
-        table, first, second = x1._dispatch, x1._native, x2._native
-        if x2._dispatch is not table:
+    if type(x1) is array_type and type(x2) is array_type:
+        a: ArrayBase = x1
+        b: ArrayBase = x2
+        table: DispatchTable = a._dispatch
+        first, second = a._native, b._native
+        if b._dispatch is not table:
             table, (first, second) = common(name, (x1, x2))
         try:
             function, result, result_type = table.options_call_cache[name]
@@ -287,7 +317,7 @@ def aligned(name: str, x1: Any, x2: Any, /, **options: Any) -> Array:
 
 def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
     """Call a function of one list of arrays, which are promoted."""
-    table = arrays[0]._dispatch
+    table: DispatchTable = arrays[0]._dispatch
     natives: list[Any] = []
     for x in arrays:
         if x._dispatch is not table:
@@ -313,12 +343,12 @@ def joined(name: str, arrays: Sequence[Any], /, **options: Any) -> Array:
 def variadic(name: str, arrays: Sequence[Any], /, **options: Any) -> Any:
     """Call a function of any number of arrays, which keep their dtypes."""
     first = arrays[0]
-    if type(first) is base.array_type:
+    if type(first) is array_type:
         table = first._dispatch
         device = table.device
         natives = []
         for x in arrays:
-            if type(x) is not base.array_type or x._dispatch.device is not device:
+            if type(x) is not array_type or x._dispatch.device is not device:
                 break
             natives.append(x._native)
         else:
@@ -341,9 +371,10 @@ def variadic(name: str, arrays: Sequence[Any], /, **options: Any) -> Any:
 
 def where(condition: Array, x1: Any, x2: Any) -> Array:
     """Choose elements of two operands, which are promoted."""
-    if type(x1) is type(x2) is base.array_type and x1._dispatch is x2._dispatch:
+    table: DispatchTable
+    if type(x1) is type(x2) is array_type and x1._dispatch is x2._dispatch:
         table, first, second = x1._dispatch, x1._native, x2._native
-    elif type(x1) is base.array_type and x1._dispatch.accepts(x2):
+    elif type(x1) is array_type and x1._dispatch.accepts(x2):
         table, first = x1._dispatch, x1._native
         second = table.operand(x2)
     else:
@@ -366,20 +397,24 @@ def where(condition: Array, x1: Any, x2: Any) -> Array:
     return slow_path.finished(native, result)
 
 
-def getitem(x: Array, key: Any) -> Array:
+def getitem(x: ArrayBase, key: Any, /) -> Array:
     """Return ``x[key]``."""
+    array: Any = x
     kind = type(key)
-    if (
-        kind is int
-        or kind is slice
-        or (kind is tuple and is_basic(map(type, key)) and key.count(...) < 2)
-        or key is None
-    ):
+    is_basic = kind is int or kind is slice or key is None
+    if kind is tuple:
+        ellipses = 0
+        for part in key:
+            kind = type(part)
+            if kind is not int and kind is not slice and part is not None:
+                ellipses += 1 if part is ... else 2  # two for what is not basic
+        is_basic = ellipses < 2
+    if is_basic:
         table = x._dispatch
         try:
             function, result, result_type = table.call_cache["getitem"]
         except KeyError:
-            return indexing.cache_getitem(x, key)
+            return indexing.cache_getitem(array, key)
         try:
             native = function(x._native, key)
         except Exception as error:  # noqa: BLE001  (translated and raised again)
@@ -390,4 +425,4 @@ def getitem(x: Array, key: Any) -> Array:
             out._dispatch = result
             return out
         return slow_path.finished(native, result)
-    return getitem(x, (...,)) if key is ... else indexing.getitem(x, key)
+    return getitem(x, (...,)) if key is ... else indexing.getitem(array, key)

@@ -6,6 +6,7 @@ What a library has to know of arrays and functions; its backend tells it, once i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +71,7 @@ def _stored(native: Any, table: Any) -> Array:
     # PyTorch's compiler reads this, and knows no other way to make an object.
     out: Array = object.__new__(base.array_type)
     out._native = native
-    if table is not None:
-        out._dispatch = table
+    out._dispatch = table
     return out
 
 
@@ -95,11 +95,24 @@ def _functions() -> dict[str, Callable[..., Any]]:
         for name, function in _public()
         if function.__module__.startswith(places) or name == "device"
     }
-    for name, value in vars(base.array_type).items():
+    for name, value in tuple(vars(base.array_type).items()):
         method = value.fget if isinstance(value, property) else value
+        if type(method) is type(call.unary) is not FunctionType:
+            method = _interpreted(method)
+            setattr(base.array_type, name, method)
         if isinstance(method, FunctionType):
             functions[f"Array.{name}"] = method
     return functions
+
+
+def _interpreted(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a Python function for a compiled method: PyTorch's compiler accepts no others."""
+
+    @wraps(compiled)
+    def method(self: Array, operand: Any, /) -> Any:
+        return compiled(self, operand)
+
+    return method
 
 
 def _others() -> list[Callable[..., Any]]:

@@ -6,6 +6,7 @@ import platform
 import shutil
 import time
 from importlib.metadata import PackageNotFoundError, version
+from inspect import isfunction, unwrap
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def doctor(context: click.Context, fast: bool, form: Form) -> None:
         "python": platform.python_version(),
         "system": platform.platform(),
         "portarray": pa.__version__,
+        "calls": "Python" if isfunction(unwrap(pa.Array.__getitem__)) else "compiled",
         "packages": _packages(devices),
         "broken": broken,
         "refused": unusable,
@@ -74,7 +76,7 @@ def doctor(context: click.Context, fast: bool, form: Form) -> None:
 
 def _rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return each entry of the document with its key."""
-    rows = [(key, key, document[key], "") for key in ("python", "system", "portarray")]
+    rows = [(key, key, document[key], "") for key in ("python", "system", "portarray", "calls")]
     rows += [("packages", name, release, "") for name, release in document["packages"].items()]
     for key in ("broken", "refused"):
         rows += [(key, *finding.values()) for finding in document[key]]
@@ -176,7 +178,8 @@ def _packages(devices: Summary) -> dict[str, str]:
 
 def _show(document: dict[str, Any], recommended: str, console: Console) -> None:
     packages = ", ".join(f"{name} {release}" for name, release in document["packages"].items())
-    for line in (f"portarray {pa.__version__}, Python {document['python']}", document["system"]):
+    release = f"portarray {pa.__version__} (calls: {document['calls']})"
+    for line in (f"{release}, Python {document['python']}", document["system"]):
         console.print(line, highlight=False)
     console.print(packages, highlight=False)
     for title, color, key in (("Broken", "red", "broken"), ("Not usable", "yellow", "refused")):

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -20,6 +21,7 @@ pytest.importorskip("rich", reason="the extra 'cli' is not installed")
 import platformdirs
 from click.testing import CliRunner, Result
 
+from portarray._array import call
 from portarray._cli.group import portarray
 from portarray._installation import pip_install
 from portarray.testing import virtual_devices
@@ -302,6 +304,9 @@ def test_doctor() -> None:
             assert f"({row['mend']})" in row["why"] if not library["installed"] else not row["mend"]
     text = run("doctor", "--fast").stdout
     assert f"Recommended: {pa.device('auto')}" in text
+    calls = "Python" if isinstance(call.unary, FunctionType) else "compiled"
+    assert report["calls"] == calls
+    assert f"(calls: {calls})" in text
 
 
 def test_doctor_survives_a_library_that_ends_its_process(tmp_path: Path) -> None:
