@@ -221,10 +221,18 @@ def remove_backend(library: str) -> None:
 def _built_in() -> frozenset[str]:
     global _built_in_names
     if _built_in_names is None:
-        import pkgutil  # not needed by `import portarray`
+        folder = os.path.dirname(__file__)
+        try:
+            names = os.listdir(folder)
+        except NotADirectoryError:  # in an archive
+            import pkgutil
 
-        folder = importlib.import_module(_HERE).__path__
-        _built_in_names = frozenset(m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
+            modules = pkgutil.iter_modules(importlib.import_module(_HERE).__path__)
+            _built_in_names = frozenset(module.name for module in modules if module.ispkg)
+        else:
+            _built_in_names = frozenset(
+                name for name in names if os.path.isfile(f"{folder}/{name}/__init__.py")
+            )
     return _built_in_names
 
 

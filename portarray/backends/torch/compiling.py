@@ -127,8 +127,10 @@ class Compiling(Backend):
             )
 
         def compiled(*natives: Any) -> Any:
-            if torch.is_grad_enabled() and any(x.requires_grad for x in natives):
-                return function(*natives)  # autograd must see the calls
+            if torch.is_grad_enabled():
+                for x in natives:
+                    if x.requires_grad:
+                        return function(*natives)  # autograd must see the calls
             return run(*[x if x.is_contiguous() else x.contiguous() for x in natives])
 
         sizes = graph.shape_env if dynamic else None
