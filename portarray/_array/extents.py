@@ -19,6 +19,7 @@ __all__ = [
     "extent_of",
     "is_immutable",
     "is_native",
+    "meet",
     "moved",
     "place_of",
 ]
@@ -96,6 +97,32 @@ def _is_packed(steps: list[tuple[int, int]], itemsize: int) -> bool:
             return False
         itemsize *= length
     return True
+
+
+def meet(first: Extent, second: Extent) -> bool:
+    """Return whether two extents of one memory may share elements.
+
+    They do not if their addresses modulo some stride are in two disjoint ranges. This separates
+    columns, tiles of matrices, and odd from even elements.
+    """
+    if first.end <= second.start or second.end <= first.start:
+        return False
+    if first.dense and second.dense:
+        return True
+    for modulus in {stride for stride, _ in (*first.steps, *second.steps)}:
+        apart = (second.start - first.start) % modulus
+        if _width(first, modulus) <= apart <= modulus - _width(second, modulus):
+            return False
+    return True
+
+
+def _width(extent: Extent, modulus: int) -> int:
+    """Return the length of the range that holds an extent's addresses modulo a number."""
+    width = extent.item
+    for stride, length in extent.steps:
+        if stride % modulus:
+            width += stride * (length - 1)
+    return width
 
 
 def moved(x: Any, device: Device, *, copy: bool) -> Any:

@@ -113,6 +113,8 @@ class Tracer:
     __and__, __rand__ = _binary("bitwise_and")
     __or__, __ror__ = _binary("bitwise_or")
     __xor__, __rxor__ = _binary("bitwise_xor")
+    __lshift__, __rlshift__ = _binary("bitwise_left_shift")
+    __rshift__, __rrshift__ = _binary("bitwise_right_shift")
     __lt__, __le__ = _compare("less"), _compare("less_equal")
     __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
     __neg__, __pos__ = _unary("negative"), _unary("positive")

@@ -209,9 +209,12 @@ def _check(packed: Packed) -> None:
         raise operands.refused(data, "Packed", scalars=False)
     in_tiles = data.ndim == 3 and data.shape[2] == INTERLEAVED and not row.apart
     if data.dtype != np.uint8 or not (data.ndim == 2 or in_tiles) or data.shape[1] % row.nbytes:
+        shapes = "(out, bytes)"
+        if data.ndim == 3 and not row.apart:
+            shapes += f" or, interleaved, (out / {INTERLEAVED}, bytes, {INTERLEAVED})"
         raise ValueError(
             f"Packed: {row.name} data of {data.dtype} and shape {data.shape}; it must be uint8, "
-            f"(out, bytes), with blocks of {row.nbytes} bytes for {row.block} weights"
+            f"{shapes}, with blocks of {row.nbytes} bytes for {row.block} weights"
         )
     if not row.apart:
         if scales is not None:

@@ -6,10 +6,10 @@ from bisect import bisect_left, insort
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from portarray._array.extents import Extent
+from portarray._array.extents import Extent, meet
 from portarray.tasks.task import DONE, OVERWRITE, READ, WRITE, Node, Task
 
-__all__ = ["Cell", "Memory", "meet"]
+__all__ = ["Cell", "Memory"]
 
 _FEW = 256
 
@@ -61,32 +61,6 @@ class Cell:
         return (writer is None or writer.state == DONE) and all(
             reader.state >= DONE for reader in self.readers
         )
-
-
-def meet(first: Extent, second: Extent) -> bool:
-    """Return whether two extents of one memory may share elements.
-
-    They do not if their addresses modulo some stride are in two disjoint ranges. This separates
-    columns, tiles of matrices, and odd from even elements.
-    """
-    if first.end <= second.start or second.end <= first.start:
-        return False
-    if first.dense and second.dense:
-        return True
-    for modulus in {stride for stride, _ in (*first.steps, *second.steps)}:
-        apart = (second.start - first.start) % modulus
-        if _width(first, modulus) <= apart <= modulus - _width(second, modulus):
-            return False
-    return True
-
-
-def _width(extent: Extent, modulus: int) -> int:
-    """Return the length of the range that holds an extent's addresses modulo a number."""
-    width = extent.item
-    for stride, length in extent.steps:
-        if stride % modulus:
-            width += stride * (length - 1)
-    return width
 
 
 class Memory:

@@ -15,7 +15,7 @@ from portarray._devices.device import Device
 from portarray.errors import TaskCancelledError
 from portarray.tasks import arguments
 from portarray.tasks.arguments import Access
-from portarray.tasks.memory import Cell, meet
+from portarray.tasks.memory import Cell
 from portarray.tasks.task import (
     CANCELLED,
     DONE,
@@ -351,7 +351,7 @@ class _Apart:
             self.extents = [e for e in map(extents.extent_of, arrays) if e is not None]
         mine = extents.extent_of(value)
         if mine is not None and any(
-            mine.memory == extent.memory and meet(mine, extent) for extent in self.extents
+            mine.memory == extent.memory and extents.meet(mine, extent) for extent in self.extents
         ):
             return extents.moved(value, device, copy=True)
         return value

@@ -158,6 +158,18 @@ def test_interleaved_rows_are_the_same_matrix(device: str, layout: str, tmp_path
                         _check_around(str(matrix.device), matrix, rows, around)
 
 
+@pytest.mark.drawn_devices(2)
+@pytest.mark.parametrize("layout", ["Q8_0", "Q4_K"])
+def test_products_with_each_example_are_those_with_all(device: str, layout: str) -> None:
+    packed = Packed(drawn(layout)[0][:32], layout, device=device)
+    values = np.random.default_rng(2).standard_normal((3, IN), np.float32)
+    x = pa.asarray(values, device=device)
+    for matrix in (packed, packed.interleaved()):
+        want = host(pa.kernels.linear(x, matrix))
+        got = host(pa.vmap(pa.kernels.linear, (0, None))(x, matrix))
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4 * np.abs(want).max())
+
+
 def test_only_rows_that_fill_tiles_are_interleaved(device: str) -> None:
     for layout in ("Q4_1", "INT4"):
         packed = on(device, layout)
@@ -329,6 +341,7 @@ def test_explain_names_the_version_for_a_packed_weight() -> None:
         ),
         (lambda p, x: Packed(p.data[:, 1:], "Q4_1"), ValueError, "blocks of 20 bytes"),
         (lambda p, x: Packed(pa.astype(p.data, pa.int8), "Q4_1"), ValueError, "must be uint8"),
+        (lambda p, x: Packed(p.data[:32, :, None], "Q4_1"), ValueError, r"\(out / 16, bytes, 16\)"),
         (lambda p, x: Packed([1], "Q4_1"), TypeError, "list"),
         (lambda p, x: Packed(p.data, "Q4_1", p.data), ValueError, "they are in its blocks"),
         (lambda p, x: Packed(p.data[:, :256], "INT4"), TypeError, "scales of type NoneType"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,11 +112,88 @@ def test_arguments_that_share_memory_are_refused(device: str, replayed: None) ->
         pa.compile(lambda x: adds(x, outer[1, :]), inplace_argnums=0)(cache[1, :])
 
 
+@pytest.mark.parametrize("share", [pa.from_dlpack, partial(pa.asarray, copy=False)])
+def test_wrapped_memory_is_shared(device: str, share: Any) -> None:
+    if pa.device(device).library not in ("numpy", "clarray", "torch"):
+        pytest.skip("arrays do not share NumPy's memory")
+    buffer = bytearray(16)
+    x, y = (share(np.frombuffer(buffer, np.float32), device=device) for _ in range(2))
+    with pytest.raises(ValueError, match="shares memory"):
+        pa.compile(adds, inplace_argnums=0)(x, y)
+
+
+def test_interleaved_parts_of_an_array_are_changed(device: str, replayed: None) -> None:
+    if pa.device(device).library == "mlx" or pa.device(device)._backend.immutable:
+        pytest.skip("arrays share no memory that changes")
+
+    def stored(keys: Any, values: Any, x: Any) -> Any:
+        keys[0, :] = x
+        values[:, 1] += x[:2]
+
+    compiled = pa.compile(stored, inplace_argnums=(0, 1))
+    cache = pa.zeros((2, 2, 3), dtype=pa.float32, device=device)
+    for n in range(3):
+        compiled(cache[:, 0, :], cache[:, 1, :], asarray([n, 1, 2], device))
+    assert cache.tolist() == [[[2, 1, 2], [0, 3, 0]], [[0, 0, 0], [0, 3, 0]]]
+
+
+def test_arrays_in_dicts_are_changed_in_every_call(device: str, replayed: None) -> None:
+    def step(parameters: Any, layers: Any, x: Any) -> Any:
+        for key in parameters:
+            parameters[key] -= x
+        layers[1]["w"] += x
+
+    compiled = pa.compile(step, inplace_argnums=(0, 1))
+    parameters = {"w": asarray([1, 2], device), "b": asarray([3, 4], device)}
+    layers = [{"w": asarray([1, 2], device)} for _ in range(2)]
+    for _ in range(3):
+        compiled(parameters, layers, asarray([1, 1], device))
+    assert {key: x.tolist() for key, x in parameters.items()} == {"w": [-2, -1], "b": [0, 1]}
+    assert [x["w"].tolist() for x in layers] == [[1, 2], [4, 5]]
+
+
+@pa.kernel
+def fill(y: Any, x: Any) -> None:
+    i = kl.index()
+    y[i] = x[i]
+
+
+def assign_row(cache: Any, x: Any) -> None:
+    row = cache[0, :]
+    row[:] = x
+
+
+def assign_rows(cache: Any, x: Any) -> None:
+    rows = cache[1:, :]
+    rows += x
+
+
+def fill_row(cache: Any, x: Any) -> None:
+    fill(cache[0, :], x, ndrange=3)
+
+
+@pytest.mark.parametrize("function", [assign_row, assign_rows, fill_row])
+def test_changes_through_views_are_refused_or_made(device: str, function: Any) -> None:
+    if function is fill_row and reason_unsupported(pa.device(device)):
+        pytest.skip("no user kernels")
+    cache, want = (asarray(np.zeros((4, 3)), device).copy() for _ in range(2))
+    x = asarray([1, 2, 3], device)
+    function(want, x)
+    try:
+        pa.compile(function, inplace_argnums=0)(cache, x)
+    except TracedArrayError as error:
+        assert "through a view" in str(error)  # noqa: PT017  (immutable arrays have no views)
+    else:
+        np.testing.assert_array_equal(host(cache), host(want))
+
+
 def test_what_copies_arguments_is_refused() -> None:
     with pytest.raises(ValueError, match="cannot be combined"):
         pa.compile(adds, inplace_argnums=0, precision="bfloat16")
     with pytest.raises(ValueError, match="positions from 0"):
         pa.compile(adds, inplace_argnums=-1)
+    with pytest.raises(ValueError, match=r"=1\.0 is not one or several positions"):
+        pa.compile(adds, inplace_argnums=1.0)  # type: ignore[call-overload]
     x = np.zeros(2)
     x.setflags(write=False)
     with pytest.raises(ValueError, match="read-only"):

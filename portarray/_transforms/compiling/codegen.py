@@ -181,7 +181,9 @@ def _checker(device: Device) -> Function:
 
     def check(x: Any) -> None:
         if launcher.writable(x) is not x:
-            raise ValueError("an argument that is changed in place is read-only")
+            raise ValueError(
+                "an argument that is changed in place is read-only\nHint: pass a copy, x.copy()"
+            )
 
     return check
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -371,7 +371,8 @@ def compile(
         raise ValueError(f"compile: optimize={optimize!r} is not 'default' or 'aggressive'")
     where = None if device is None else pa.device(device)
     checked_precision = precisions.checked(precision)
-    inplace = (inplace_argnums,) if isinstance(inplace_argnums, int) else tuple(inplace_argnums)
+    argnums: Any = inplace_argnums
+    inplace = tuple(argnums) if isinstance(argnums, Iterable) else (argnums,)
     if any(type(n) is not int or n < 0 for n in inplace):
         raise ValueError(
             f"compile: inplace_argnums={inplace_argnums!r} is not one or several positions from 0"

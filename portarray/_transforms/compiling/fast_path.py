@@ -75,7 +75,7 @@ def fast_path(
     names |= {f"make{n}": output.make for n, output in enumerate(program.outputs)}
     names |= {"assign": assign, "check_apart": check_apart, "changed": program.changed}
     unpacked = "".join(f"r{n}, " for n in range(len(outputs)))
-    unpacked += "".join(f"q{n}, " for n in program.changed)
+    unpacked += "".join(f"u{n}, " for n in program.changed)
     text = f"def call({', '.join(map(str, parameters))}):\n    try:\n"
     for line in checks:
         text += f"        {line}{' return OTHER' if line.endswith(':') else ''}\n"
@@ -84,7 +84,7 @@ def fast_path(
     if program.changed:
         every = ", ".join(f"x{n}" for n in range(len(arrays)))
         checked = f"    check_apart(name, ({every},), changed, ({', '.join(inputs)},))\n"
-    assigned = "".join(f"        assign(x{n}, q{n})\n" for n in program.changed)
+    assigned = "".join(f"        assign(x{n}, u{n})\n" for n in program.changed)
     if unpacked:
         text += (
             f"{checked}    try:\n        {unpacked}= run({', '.join(inputs)})\n{assigned}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from portarray._array.array import Array
-from portarray._array.extents import extent_of
+from portarray._array.extents import extent_of, meet
 from portarray._array.results import wrapped
 
 __all__ = ["assign", "check_apart"]
@@ -29,14 +29,12 @@ def check_apart(
 
     ``natives`` are those of the arguments, then what the function reads elsewhere.
     """
-    if not changed or arrays[changed[0]]._dispatch.device._backend.immutable:
-        return
-    backend = arrays[changed[0]]._dispatch.device._backend
     blocks: dict[Any, list[int]] = {}
-    for n, native in enumerate(natives):
-        block = backend.allocation(native) if native.__class__ is backend.array_type else None
-        if block is not None:
-            blocks.setdefault(block, []).append(n)
+    for backend in {arrays[n]._dispatch.device._backend for n in changed}:
+        for n, native in enumerate(natives if not backend.immutable else ()):
+            block = backend.allocation(native) if native.__class__ is backend.array_type else None
+            if block is not None:
+                blocks.setdefault((backend, block), []).append(n)
     for numbers in [numbers for numbers in blocks.values() if len(numbers) > 1]:
         for n, m in itertools.permutations(numbers, 2):
             if n in changed and _overlap(natives[n], natives[m]):
@@ -51,4 +49,4 @@ def _overlap(x: Any, y: Any) -> bool:
     first, second = extent_of(x), extent_of(y)
     if first is None or second is None or first.memory != second.memory:
         return False
-    return bool(first.start < second.end and second.start < first.end)
+    return meet(first, second)

@@ -83,13 +83,20 @@ class TracedCall:
         self.changed: dict[int, Tracer] = {}
         for n, (x, native) in enumerate(zip(self._arguments, natives, strict=True)):
             if n in call.inplace and x._native.__class__ is Tracer:
+                if x._native.is_stale:
+                    raise TracedArrayError(
+                        f"{self._name}: an argument is changed through a view of it\n"
+                        f"Hint: assign to the argument itself, as in x[0, :] = y, and pass kernels "
+                        f"the whole array"
+                    )
                 if x._native is not native:
                     self.changed[n] = x._native
                 continue
             if x._native is not native or native.is_stale:
                 raise TracedArrayError(
                     f"{self._name}: a compiled function cannot change an argument in place\n"
-                    f"Hint: change a copy, x.copy(), and return it; or compile with inplace_argnums"
+                    f"Hint: change a copy, x.copy(), and return it; or name its position in "
+                    f"inplace_argnums"
                 )
         after = _contents(function, args, named)
         for old, new in itertools.zip_longest(contents, after, fillvalue=("", None, None)):

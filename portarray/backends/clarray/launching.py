@@ -12,6 +12,7 @@ from portarray._opencl.pool import Storage
 from portarray._opencl.programs import Kernel
 from portarray._opencl.recording import Recorder
 from portarray.backends.base import Backend
+from portarray.backends.common.host_memory import owner_of
 from portarray.clarray import Array, Device
 from portarray.clarray.strided import new_array
 
@@ -91,7 +92,8 @@ class Launching(Backend):
         return memory, start + x.offset * itemsize, strides
 
     def allocation(self, x: Array) -> int:
-        return id(x.storage)
+        owner = x.storage.owner  # several storages may wrap the same host memory
+        return id(x.storage) if owner is None else owner_of(owner)
 
     def is_broadcast(self, x: Array) -> bool:
         return not x.contiguous and 0 in x.strides

@@ -8,6 +8,7 @@ import numpy as np
 
 from portarray._launchers.launcher import layout_of
 from portarray.backends.base import Backend
+from portarray.backends.common.host_memory import owner_of
 
 if TYPE_CHECKING:
     from portarray._launchers.host import OverHost
@@ -32,10 +33,7 @@ class Launching(Backend):
 
     layout = staticmethod(layout_of)  # called for each array of each launch
 
-    def allocation(self, x: Any) -> int:
-        while (base := getattr(x, "base", None)) is not None:
-            x = base
-        return id(x)
+    allocation = staticmethod(owner_of)
 
     def is_broadcast(self, x: np.ndarray[Any, Any]) -> bool:
         return x.base is not None and (not x.flags.writeable or 0 in x.strides)

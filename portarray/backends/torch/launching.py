@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -57,19 +56,11 @@ class Launching(Backend):
         return is_broadcast(x)
 
 
-def _storage(x: torch.Tensor) -> int:
-    address: int = x.untyped_storage()._cdata
-    return address
-
-
-# Not public, but it does not make a Python object for the storage, which takes a microsecond.
-_storage_address: Callable[[torch.Tensor], int] = getattr(torch._C, "_storage_address", _storage)
-
-
 def allocation(x: torch.Tensor) -> int | None:
-    """Return the address of the object that owns a tensor's memory, None if it has none."""
+    """Return the address of a tensor's memory, None if it has none."""
     try:
-        return _storage_address(x)
+        storage = x.untyped_storage()  # several may be made of the same memory of NumPy's
+        return storage.data_ptr() or storage._cdata
     except (NotImplementedError, RuntimeError):  # PyTorch's transformations wrap tensors
         return None
 
