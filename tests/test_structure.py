@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import portarray as pa
+from portarray._array import base, dispatch
 from portarray.backends import registry
 
 SOURCE = Path(pa.__file__).parent
@@ -644,6 +645,13 @@ def test_functions_describe_their_parameters() -> None:
             if names != list(inspect.signature(function).parameters):
                 wrong.append(f"{prefix}{name} describes {names}")
     assert wrong == []
+
+
+def test_the_layout_of_tables_for_cython_is_that_of_their_slots() -> None:
+    layout = (SOURCE / "_array" / "base.pxd").read_text("utf-8")
+    table, array = re.findall(r"PyObject_HEAD(.*?)}", layout, re.DOTALL)
+    assert re.findall(r"\*(\w+)", table) == sorted(dispatch.DispatchTable.__slots__)
+    assert re.findall(r"\*(\w+)", array) == sorted(base.ArrayBase.__slots__)[1:]
 
 
 def _section(doc: str, title: str) -> str:

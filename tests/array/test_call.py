@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib.util
 import itertools
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 
 import portarray as pa
-from portarray._array import base, dispatch
 
 TOOL = Path(__file__).parents[2] / "tools" / "expand_calls.py"
 
@@ -28,13 +26,6 @@ def test_the_file_is_up_to_date_with_its_generator() -> None:
     spec.loader.exec_module(tool)
     there = ast.dump(ast.parse(tool.FILE.read_text("utf-8")))
     assert there == ast.dump(ast.parse(tool.expanded())), "run python tools/expand_calls.py"
-
-
-def test_the_layout_of_tables_for_cython_is_that_of_their_slots() -> None:
-    layout = Path(dispatch.__file__).with_name("base.pxd").read_text("utf-8")
-    table, array = re.findall(r"PyObject_HEAD(.*?)}", layout, re.DOTALL)
-    assert re.findall(r"\*(\w+)", table) == sorted(dispatch.DispatchTable.__slots__)
-    assert re.findall(r"\*(\w+)", array) == sorted(base.ArrayBase.__slots__)[1:]
 
 
 SCALARS = (True, 3, 2.5, 1j, np.bool_(True), np.int8(3), np.float32(2.5), np.complex64(1j))
