@@ -219,7 +219,7 @@ def _native_key(x: Array, key: Any) -> tuple[tuple[Any, ...], DispatchTable]:
         _check_bounds(key, 0, shape)
         return (_native_index_array(x, key),), table
     parts: Sequence[Any] = key if isinstance(key, tuple) else (key,)
-    if is_basic(map(type, parts)):
+    if kind is not list and is_basic(map(type, parts)):
         return _basic_key(shape, key), table
     common = _common_key(table, shape, parts)
     if common is not None:
@@ -252,7 +252,10 @@ def _common_key(
         return None
     device = table.device
     native: list[Any] = []
-    for size, part in zip(shape, parts, strict=False):
+    axis = -1
+    for part in parts:
+        axis += 1
+        size = shape[axis]
         kind = type(part)
         if kind is base.array_type:
             if part._dispatch.device is not device or part._dispatch.kind != "i":

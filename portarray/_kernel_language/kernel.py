@@ -215,9 +215,10 @@ class KernelFunction(Decorated):
         launch = launched_in_parts(prepared, parts)
         values = prepared.values(layouts, sizes or (1,), args)
         if shared is not None and hashable(shared):
+            layout_key = spec.device._backend.layout_key
             call = call_of(
                 prepared, launch, self._definition.names, values, rounded, items,
-                layouts, spec.device._backend.layout,
+                [layout_key(x) for x in natives], layout_key,
             )  # fmt: skip
             put(self._calls, shared, call, launch_cache.MOST_CALLS)
         new = launch(natives, values, rounded, items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from portarray._kernel_language.captures import Captures
 from portarray._kernel_language.preparing import Draft, Prepared, argument_text
 from portarray._kernel_language.printer import ARGUMENTS
 from portarray._kernel_language.ranges import Range
-from portarray._launchers.launcher import Launch, Layout
+from portarray._launchers.launcher import Launch
 
 T = TypeVar("T")
 _lock = threading.Lock()
@@ -66,7 +66,7 @@ class BoundLaunch:
     """
 
     __slots__ = (
-        "_captures", "_items", "_launch", "_layout", "_layouts", "_rounded", "_values",
+        "_captures", "_items", "_launch", "_layout_key", "_layout_keys", "_rounded", "_values",
         "_writable", "positions", "written",
     )  # fmt: skip
 
@@ -74,22 +74,22 @@ class BoundLaunch:
         self,
         draft: Draft,
         launch: Launch,
-        layouts: Sequence[tuple[int, Layout]],
-        layout: Callable[[Any], Layout],
+        layout_keys: Sequence[tuple[int, Hashable]],
+        layout_key: Callable[[Any], Hashable],
         values: tuple[Any, ...],
         rounded: Range,
         items: Range,
     ) -> None:
         self._launch, self._values, self._rounded, self._items = launch, values, rounded, items
         self._captures, self._writable = draft.captures, draft.launcher.writable
-        self._layouts, self._layout = layouts, layout
+        self._layout_keys, self._layout_key = layout_keys, layout_key
         self.positions = draft.arrays
         self.written = [n for n, x in enumerate(draft.arrays) if x in draft.written]
 
     def __call__(self, natives: Sequence[Any]) -> bool:
-        layout = self._layout
-        for n, expected in self._layouts:
-            if layout(natives[n]) != expected:
+        layout_key = self._layout_key
+        for n, expected in self._layout_keys:
+            if layout_key(natives[n]) != expected:
                 return False
         if not (self._captures.check() or self._captures.are_current()):
             return False
@@ -111,8 +111,8 @@ def call_of(
     values: list[Any],
     rounded: Range,
     items: Range,
-    layouts: Sequence[Layout],
-    layout: Callable[[Any], Layout],
+    layout_keys: Sequence[Hashable],
+    layout_key: Callable[[Any], Hashable],
 ) -> Call:
     """Return the launch state for calls of one kind."""
     draft = prepared.draft
@@ -138,10 +138,10 @@ def call_of(
     constant = tuple(values)
 
     def bind(checked: Collection[int], *args: Any) -> BoundLaunch:
-        pairs = zip(draft.arrays, enumerate(layouts), strict=True)
+        pairs = zip(draft.arrays, enumerate(layout_keys), strict=True)
         expected = [pair for position, pair in pairs if position in checked]
         scalars = _evaluate(f"lambda values: lambda {arguments}: {values_text}")(constant)(*args)
-        return BoundLaunch(draft, launch, expected, layout, scalars, rounded, items)
+        return BoundLaunch(draft, launch, expected, layout_key, scalars, rounded, items)
 
     return Call(
         make(launch, draft.launcher.writable, constant, rounded, items),
@@ -165,7 +165,7 @@ def call_key(
             text = f'("static", (type(x{n}), x{n})) if type(x{n}) in (bool, int) else {text}'
         else:
             text = (
-                f"(x{n}._dispatch, x{n}._dispatch.device._backend.layout(x{n}._native)) "
+                f"(x{n}._dispatch, x{n}._dispatch.device._backend.layout_key(x{n}._native)) "
                 f"if type(x{n}) is Array else float if type(x{n}) is float "
                 f"else True if type(x{n}) is int and {-SMALL} < x{n} < {SMALL} else {text}"
             )

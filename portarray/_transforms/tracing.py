@@ -276,6 +276,8 @@ class TracedBackend(Backend):
             raise TracedArrayError(x.trace.unreadable)
         return self._untraced.layout(x)
 
+    layout_key = layout
+
     def read_host(self, x: Any, device: Any) -> np.ndarray[Any, Any]:
         """Return the value of a 0-d array; raise for others, as the trace requires."""
         while x.__class__ is Tracer:

@@ -9,6 +9,7 @@ plain functions, so that one text says what the numbers are on every device.
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
 from typing import Any
 
@@ -49,7 +50,6 @@ def threefry(k0: Any, k1: Any, x0: Any, x1: Any) -> Any:
     return x0 + k2, x1 + (k0 + 5)
 
 
-_LITTLE_ENDIAN = np.dtype("<u4")
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 
 
@@ -68,8 +68,9 @@ def threefry_of_few(k0: int, k1: int, high: int, low: int, count: int) -> Words:
     x0, x1 = _odd_rounds(x0 + a, (x1 + b + ones * 3) & masks, masks)
     x0, x1 = _even_rounds(x0 + b, (x1 + c + ones * 4) & masks, masks)
     words = ((x0 + c) & masks) | ((x1 + a + ones * 5) & masks) << 32
-    little_endian = np.frombuffer(words.to_bytes(8 * count, "little"), _LITTLE_ENDIAN)
-    return little_endian.astype(np.uint32).reshape(count, 2)
+    # Not np.frombuffer: torch.compile does not take arrays over bytes.
+    numbers = struct.unpack(f"<{2 * count}I", words.to_bytes(8 * count, "little"))
+    return np.array(numbers, np.uint32).reshape(count, 2)
 
 
 # Only x1 is masked to 32 bits, before each rotation: the sums in x0 stay below 2**38. Loops and

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from types import MappingProxyType, SimpleNamespace
@@ -340,7 +339,7 @@ class Creation:
         for x in arrays:
             if x.ndim > 1:
                 raise ValueError(f"meshgrid: arrays have at most 1 axis, got {x.ndim}")
-        grid, shapes = sizes.grid([math.prod(x.shape) for x in arrays], indexing)
-        return tuple(
-            self.broadcast(x, shape, grid) for x, shape in zip(arrays, shapes, strict=True)
-        )
+        lengths = [x.shape[0] if x.ndim else 1 for x in arrays]
+        grid, shapes = sizes.grid(lengths, indexing)
+        broadcast = self.broadcast
+        return tuple([broadcast(x, shape, grid) for x, shape in zip(arrays, shapes, strict=True)])

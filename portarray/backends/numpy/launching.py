@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,10 @@ class Launching(Backend):
         return launcher.recorder(self.layout, np.ndarray, np.empty_like)
 
     layout = staticmethod(layout_of)  # called for each array of each launch
+
+    @staticmethod
+    def layout_key(x: Any) -> Hashable:
+        return x.shape, x.strides
 
     allocation = staticmethod(owner_of)
 

@@ -21,6 +21,9 @@ class Transfer(Backend):
     def on_host(self, device: str) -> bool:
         return True
 
+    def from_owned_host(self, array: Array, device: str, *, non_blocking: bool = False) -> Array:
+        return array if array.dtype.isnative else copied(array)
+
     def from_host(
         self, array: Array, device: str, *, copy: bool | None, non_blocking: bool = False
     ) -> Array:

@@ -59,6 +59,7 @@ _NO_MEMORY = (
     "_STATUS_ALLOC_FAILED",  # workspace of NVIDIA's and AMD's libraries
 )
 
+_is_wrapped: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functorch_wrapped_tensor
 _modes_before_dispatch: Callable[[], int] = torch._ops._len_torch_dispatch_stack_pre_dispatch
 
 _UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -230,8 +231,7 @@ class Devices(Backend):
             yield
 
     def is_traced(self, x: torch.Tensor) -> bool:
-        wrapped: bool = torch._C._functorch.is_functorch_wrapped_tensor(x)
-        return wrapped or x.__class__ is not torch.Tensor
+        return x.__class__ is not torch.Tensor or _is_wrapped(x)
 
     def synchronize(self, device: torch.device) -> None:
         if device.type == "cuda":

@@ -91,7 +91,9 @@ _CREATION = Creation(
     zeros_like=torch.zeros_like,
     filled=_filled,
     identity=_identity,
-    broadcast=lambda x, shape, grid: x.new_empty(grid).copy_(x.reshape(shape)),
+    broadcast=lambda x, shape, grid: x.new_empty(grid).copy_(
+        x if shape[-1] == x.numel() else x.reshape(shape)
+    ),
     counting=lambda size, dtype, device: torch.arange(size, dtype=dtype, device=device),
     precise_dtype=lambda dtype, device: dtype if dtype.is_complex else default_float(device),
     spaced_integers=_spaced_integers,
