@@ -56,6 +56,7 @@ def install(cls: type[Array]) -> None:
     """Set the class of arrays, once it is defined."""
     global array_type
     array_type = cls
+    base.new_uninitialized()  # C looks the class up, too
 
 
 def unary(name: str, x: Any) -> Array:

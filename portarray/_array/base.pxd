@@ -11,6 +11,15 @@ cdef extern from *:
     } PortarrayTable;
     typedef struct { PyObject_HEAD PortarrayTable *_dispatch; PyObject *_native; } PortarrayArray;
 
+    static PyObject *portarray_alloc(PyTypeObject *type, Py_ssize_t count) {
+        PortarrayArray *out = (PortarrayArray *)PyType_GenericAlloc(type, count);
+        if (out) {
+            out->_dispatch = (PortarrayTable *)Py_NewRef(Py_None);
+            out->_native = Py_NewRef(Py_None);
+        }
+        return (PyObject *)out;
+    }
+
     static PyObject *portarray_new(void) {
         static PyTypeObject *array_type = NULL;
         if (!array_type) {
@@ -18,13 +27,9 @@ cdef extern from *:
             if (base) array_type = (PyTypeObject *)PyObject_GetAttrString(base, "array_type");
             Py_XDECREF(base);
             if (!array_type) return NULL;
+            array_type->tp_alloc = portarray_alloc; /* object.__new__ leaves no NULL either */
         }
-        PortarrayArray *out = (PortarrayArray *)PyType_GenericAlloc(array_type, 0);
-        if (out) {
-            out->_dispatch = (PortarrayTable *)Py_NewRef(Py_None);
-            out->_native = Py_NewRef(Py_None);
-        }
-        return (PyObject *)out;
+        return portarray_alloc(array_type, 0);
     }
     """
     ctypedef class portarray._array.dispatch.DispatchTable [object PortarrayTable, check_size error]:

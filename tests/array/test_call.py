@@ -28,6 +28,13 @@ def test_the_file_is_up_to_date_with_its_generator() -> None:
     assert there == ast.dump(ast.parse(tool.expanded())), "run python tools/expand_calls.py"
 
 
+def test_an_array_without_memory_is_an_error() -> None:
+    x = object.__new__(pa.Array)  # which Python allows
+    for function in (lambda: x + x, lambda: 1 - x, lambda: x[0], lambda: pa.sin(x)):
+        with pytest.raises(AttributeError):
+            function()
+
+
 SCALARS = (True, 3, 2.5, 1j, np.bool_(True), np.int8(3), np.float32(2.5), np.complex64(1j))
 FUNCTIONS = (pa.add, pa.less, pa.multiply, pa.not_equal)
 
