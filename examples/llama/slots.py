@@ -165,8 +165,10 @@ class Slots:
         Raises
         ------
         LlamaError
-            If they do not fit.
+            If they do not fit, or two parts are of one slot.
         """
+        if len({part.slot for part in parts}) < len(parts):
+            raise LlamaError(f"parts of slots {[part.slot for part in parts]}: each at most once")
         for part in parts:
             self.reserve(part.slot, len(part.tokens))
         begins = [len(self.tokens[entry.slot]) for entry in parts]

@@ -55,6 +55,8 @@ def test_sequences_in_slots_are_the_textbook_s(device: str, path: Path) -> None:
         result = np.asarray(model.read(parts, slots).to_device("numpy"))
         ends = [expected[n][read[n] - 1] for n in chosen if cut[n] != 5]
         np.testing.assert_allclose(result, np.stack(ends), atol=2e-5)
+    with pytest.raises(llama.LlamaError, match=r"slots \[0, 0\]: each at most once"):
+        model.read([Part(0, [1]), Part(0, [2])], slots)
     # The free slot gets what the others know of a beginning, and goes on by itself.
     prompt = [*TOKENS[0][:8], *PROMPT]
     assert slots.keep(2, prompt) == 8

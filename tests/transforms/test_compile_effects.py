@@ -12,7 +12,16 @@ import pytest
 from compiled_arrays import Plain, asarray, assert_same, host
 
 import portarray as pa
+import portarray.kernel_language as kl
+from portarray._kernel_language.decorator import reason_unsupported
 from portarray.errors import TracedArrayError
+
+
+@pa.kernel
+def add_into(y: Any, x: Any) -> None:
+    i = kl.index()
+    y[i] = y[i] + x[i]
+
 
 COUNTER = 0
 OUTSIDE: list[Any] = []
@@ -208,8 +217,11 @@ def test_other_threads_may_use_the_arrays_of_a_traced_function(device: str) -> N
     inside, done = threading.Event(), threading.Event()
     outputs: list[Any] = []
 
+    row = pa.ones((1, 32), dtype=pa.float32, device=device)
+    packed = pa.kernels.pack(pa.ones((2, 32), dtype=pa.float32, device=device), "Q8_0")
+
     def function(x: Any, wait: Any = None) -> Any:
-        y = x * weight
+        y = x * weight + pa.kernels.linear(row, packed)[0, :] * 0
         if wait is not None:
             inside.set()
             assert done.wait(30)
@@ -222,6 +234,10 @@ def test_other_threads_may_use_the_arrays_of_a_traced_function(device: str) -> N
             outputs.append(float(pa.sum(weight)))
             outputs.append(host(again(weight)))
             outputs.append(np.asarray(pa.to_device(weight, "numpy")))
+            if not reason_unsupported(pa.device(device)):
+                result = add_into(pa.zeros_like(x), weight)
+                np.testing.assert_array_equal(host(add_into(result, weight)), [2.0, 4.0])
+                outputs.append(host(pa.kernels.linear(row, packed)))
         finally:
             done.set()
 
@@ -236,6 +252,8 @@ def test_other_threads_may_use_the_arrays_of_a_traced_function(device: str) -> N
     assert outputs[1] == 3.0
     np.testing.assert_array_equal(outputs[2], [2.0, 3.0])
     np.testing.assert_array_equal(outputs[3], [1.0, 2.0])
+    for products in outputs[4:]:
+        np.testing.assert_allclose(products, [[32.0, 32.0]], rtol=1e-3)
 
 
 def test_compiled_programs_are_reused_and_do_not_keep_arrays(device: str, replayed: None) -> None:

@@ -98,6 +98,23 @@ def test_arrays_are_changed_without_copies() -> None:
     assert device.native.pool._allocated - allocated < cache.nbytes
 
 
+def test_gradients_keep_the_values_that_arguments_had(device: str, replayed: None) -> None:
+    compiled = pa.compile(adds, inplace_argnums=0)
+    x = asarray([1, 2, 3], device)
+    for _ in range(3):
+        cache = asarray([4, 5, 6], device)
+
+        def loss(x: Any, cache: Any = cache) -> Any:
+            y = x * cache
+            compiled(cache, cache * 1)
+            return pa.sum(y + x * cache)
+
+        assert pa.grad(loss)(x).tolist() == [12, 15, 18]
+        outputs, vjp = pa.vjp(lambda x, cache=cache: x * cache, x)
+        compiled(cache, x)
+        assert vjp(outputs * 0 + 1)[0].tolist() == [8, 10, 12]
+
+
 def test_arguments_that_share_memory_are_refused(device: str, replayed: None) -> None:
     if pa.device(device).library == "mlx" or pa.device(device)._backend.immutable:
         pytest.skip("arrays share no memory that changes")

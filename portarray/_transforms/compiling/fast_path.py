@@ -11,7 +11,7 @@ from portarray._array import base
 from portarray._array.array import Array
 from portarray._array.results import reraise, wrapped
 from portarray._config import config
-from portarray._transforms.compiling.inplace import assign, check_apart
+from portarray._transforms.compiling.inplace import assign, check_changes
 from portarray._transforms.compiling.signatures import STRINGS, VALUE_TYPES, frozen, repeats
 from portarray._transforms.compiling.state import MISSING
 
@@ -73,7 +73,7 @@ def fast_path(
     for n, output in enumerate(outputs):
         names |= {f"o{n}": output.table, f"c{n}": output.table.array_type, f"copy{n}": output.copy}
     names |= {f"make{n}": output.make for n, output in enumerate(program.outputs)}
-    names |= {"assign": assign, "check_apart": check_apart, "changed": program.changed}
+    names |= {"assign": assign, "check_changes": check_changes, "changed": program.changed}
     unpacked = "".join(f"r{n}, " for n in range(len(outputs)))
     unpacked += "".join(f"u{n}, " for n in program.changed)
     text = f"def call({', '.join(map(str, parameters))}):\n    try:\n"
@@ -83,7 +83,7 @@ def fast_path(
     checked = ""
     if program.changed:
         every = ", ".join(f"x{n}" for n in range(len(arrays)))
-        checked = f"    check_apart(name, ({every},), changed, ({', '.join(inputs)},))\n"
+        checked = f"    check_changes(name, ({every},), changed, ({', '.join(inputs)},))\n"
     assigned = "".join(f"        assign(x{n}, u{n})\n" for n in program.changed)
     if unpacked:
         text += (

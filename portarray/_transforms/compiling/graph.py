@@ -219,12 +219,20 @@ class Capture(Trace):
 
     def _plain(self, x: Tracer) -> Any:
         """Return the value of an array of the function's scope for another thread."""
-        if x.slot - 1 not in self.state:
+        if not self._is_of_scope((x,), {}):
             raise TracedArrayError(self.ended or self.unreadable)
         return x.value
 
     def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
         """Call a user kernel and record its launch."""
+        if threading.get_ident() != self._thread:
+            natives = [x._native if type(x) is Array else None for x in args]
+            if self._is_of_scope(natives, {}):
+                mine = {
+                    id(x): tracing.untraced(x.value, x.home) for x in self._tracers(natives, {})
+                }
+                plain = [mine.get(id(native), x) for native, x in zip(natives, args, strict=True)]
+                return kernel(*plain, ndrange=ndrange, group=group)
         return KernelCall(self, kernel, args, ndrange, group).record()
 
     def records_launch(self, arrays: Sequence[Array]) -> bool:
@@ -313,7 +321,8 @@ class Capture(Trace):
         return [x for x in _leaves([*args, *options.values()]) if x.trace is self]
 
     def _is_of_scope(self, args: Any, options: Mapping[str, Any]) -> bool:
-        return all(x.slot - 1 in self.state for x in self._tracers(args, options))
+        """Return whether operands are arrays of the function's scope, or constants."""
+        return all(not x.slot or x.slot - 1 in self.state for x in self._tracers(args, options))
 
     def _require_known(self, tracers: Sequence[Tracer], message: str) -> None:
         """Raise if an argument affects one of the values."""

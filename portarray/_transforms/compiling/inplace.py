@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from portarray._array.array import Array
+from portarray._array.base import GUARDS, before_write
 from portarray._array.extents import extent_of, meet
 from portarray._array.results import wrapped
 
-__all__ = ["assign", "check_apart"]
+__all__ = ["assign", "check_changes"]
 
 
 def assign(x: Array, native: Any) -> None:
@@ -22,10 +23,10 @@ def assign(x: Array, native: Any) -> None:
             x[...] = wrapped(native, x._dispatch)
 
 
-def check_apart(
+def check_changes(
     name: str, arrays: Sequence[Array], changed: Sequence[int], natives: Sequence[Any]
 ) -> None:
-    """Raise an error if a changed argument shares memory with another array.
+    """Call the guards of changed arguments; raise if one shares memory with another array.
 
     ``natives`` are those of the arguments, then what the function reads elsewhere.
     """
@@ -43,6 +44,9 @@ def check_apart(
                     f"{name}: array {n} of its arguments is changed in place, and shares memory "
                     f"with {other}\nHint: pass a copy of one of them"
                 )
+    if GUARDS:
+        for n in changed:
+            before_write(arrays[n])
 
 
 def _overlap(x: Any, y: Any) -> bool:

@@ -10,7 +10,7 @@ from portarray._array.array import Array
 from portarray._array.results import reraise, wrapped
 from portarray._transforms.compiling.explanation import Explanation
 from portarray._transforms.compiling.fast_path import fast_path
-from portarray._transforms.compiling.inplace import assign, check_apart
+from portarray._transforms.compiling.inplace import assign, check_changes
 from portarray._transforms.compiling.signatures import repeats
 from portarray._transforms.compiling.state import State
 from portarray._trees.node_types import node_type
@@ -126,7 +126,7 @@ class Program:
         arrays = call.arrays
         natives = [x._native for x in arrays]
         natives += [state[index]._native for index in self.used_state]
-        check_apart(self.explanation.name, arrays, self.changed, natives)
+        check_changes(self.explanation.name, arrays, self.changed, natives)
         try:
             outputs = self.run(*natives)
             for n, native in zip(
