@@ -76,7 +76,8 @@ def _started(library: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
         errors="replace",
-        env={**os.environ, "PYTHONPATH": path},
+        # NumPy's threads would spin beside the imports of others.
+        env={"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path},
     )
 
 
