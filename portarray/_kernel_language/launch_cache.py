@@ -61,13 +61,17 @@ class BoundLaunch:
     ----------
     positions : list of int
         Of the arrays among the kernel's arguments.
-    written : list of int
-        The arrays that must be writable.
+    launch, values, rounded, items : Any
+        The launch, its scalars, its ndrange and its group.
+    captures : Captures
+        The values that the kernel captured.
+    layout_keys, layout_key : Any
+        The layouts of arrays, and the function that returns one.
     """
 
     __slots__ = (
-        "_captures", "_items", "_launch", "_layout_key", "_layout_keys", "_rounded", "_values",
-        "_writable", "positions", "written",
+        "_writable", "_written", "captures", "items", "launch", "layout_key", "layout_keys",
+        "positions", "rounded", "values",
     )  # fmt: skip
 
     def __init__(
@@ -80,28 +84,28 @@ class BoundLaunch:
         rounded: Range,
         items: Range,
     ) -> None:
-        self._launch, self._values, self._rounded, self._items = launch, values, rounded, items
-        self._captures, self._writable = draft.captures, draft.launcher.writable
-        self._layout_keys, self._layout_key = layout_keys, layout_key
+        self.launch, self.values, self.rounded, self.items = launch, values, rounded, items
+        self.captures, self._writable = draft.captures, draft.launcher.writable
+        self.layout_keys, self.layout_key = layout_keys, layout_key
         self.positions = draft.arrays
-        self.written = [n for n, x in enumerate(draft.arrays) if x in draft.written]
+        self._written = [n for n, x in enumerate(draft.arrays) if x in draft.written]
 
     def __call__(self, natives: Sequence[Any]) -> bool:
-        layout_key = self._layout_key
-        for n, expected in self._layout_keys:
+        layout_key = self.layout_key
+        for n, expected in self.layout_keys:
             if layout_key(natives[n]) != expected:
                 return False
-        if not (self._captures.check() or self._captures.are_current()):
+        if not (self.captures.check() or self.captures.are_current()):
             return False
-        for n in self.written:
+        for n in self._written:
             if self._writable(natives[n]) is not natives[n]:
                 return False
-        self._launch(natives, self._values, self._rounded, self._items)
+        self.launch(natives, self.values, self.rounded, self.items)
         return True
 
     def is_current(self) -> bool:
         """Return whether the values that the kernel captured are the same."""
-        return self._captures.check() or self._captures.are_current()
+        return self.captures.check() or self.captures.are_current()
 
 
 def call_of(
