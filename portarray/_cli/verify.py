@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-import portarray as pa
 from portarray._cli import user_kernels
 from portarray._cli.output import Form, devices_option, forms, selected_devices, show
 from portarray._movement.progress import Bar
 from portarray._verification.comparison import DTYPES, VerificationRow
+from portarray._verification.kernels import Verification
+from portarray._verification.kernels import verify as verify_kernels
 
 COLUMNS = (
     "device",
@@ -88,11 +89,11 @@ def verify(
         if not user_kernels.verify_file(file, devices, tolerance, form):
             context.exit(1)
         return
-    results: list[pa.kernels.Verification] = []
+    results: list[Verification] = []
     for device in devices:
         with Bar(f"verifying {device}") as bar:
             try:
-                result = pa.kernels.verify(
+                result = verify_kernels(
                     device,
                     kernels or None,
                     tolerance,
@@ -116,13 +117,13 @@ def verify(
         context.exit(1)
 
 
-def _show(results: Sequence[pa.kernels.Verification], console: Console) -> None:
+def _show(results: Sequence[Verification], console: Console) -> None:
     """Print the tables of devices."""
     for result in results:
         _show_device(result, console)
 
 
-def _show_device(result: pa.kernels.Verification, console: Console) -> None:
+def _show_device(result: Verification, console: Console) -> None:
     """Print a device's table: a row for each kernel, a column for each dtype."""
     rows = {(row.kernel, row.dtype): row for row in result.rows}
     dtypes = [dtype for dtype in DTYPES if any(row.dtype == dtype for row in result.rows)]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from portarray._array import dispatch
 from portarray._config import config
 from portarray._devices import selection
-from portarray.kernels.explain import KERNELS, explain
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
@@ -185,6 +184,8 @@ def verify(
 
 def _call(name: str, arrays: tuple[Any, ...], options: dict[str, Any]) -> tuple[str, Any]:
     """Return which version serves a call of a kernel, and the result."""
+    from portarray.kernels.explain import KERNELS, explain  # their package imports this module
+
     name = name.removeprefix("packed_")
     explained = explain(name, *arrays, **options)
     result = KERNELS[name][1](*arrays, **options)

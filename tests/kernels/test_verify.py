@@ -15,9 +15,9 @@ import portarray as pa
 from portarray._verification import bounds, comparison, reference
 from portarray._verification.cases import DRAWN, draw
 from portarray._verification.comparison import Case, _judged
+from portarray._verification.kernels import Verification
 from portarray.backends import registry
 from portarray.backends.types import TunedKernel
-from portarray.kernels import Verification
 from portarray.kernels.explain import KERNELS
 
 DEVICE = "fake:cuda:1"
