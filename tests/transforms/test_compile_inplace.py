@@ -207,11 +207,16 @@ def test_changes_through_views_are_refused_or_made(device: str, function: Any) -
 def test_what_copies_arguments_is_refused() -> None:
     with pytest.raises(ValueError, match="cannot be combined"):
         pa.compile(adds, inplace_argnums=0, precision="bfloat16")
+    x = pa.ones(2, dtype=pa.float32)
+    with pa.precision("float16"), pytest.raises(TracedArrayError, match="copies of arguments"):
+        pa.compile(adds, inplace_argnums=0)(x, x + 1)
+    with pytest.raises(TracedArrayError, match="copies of arguments"):
+        pa.compile(adds, precision="float16")(x, x + 1)
     with pytest.raises(ValueError, match="positions from 0"):
         pa.compile(adds, inplace_argnums=-1)
     with pytest.raises(ValueError, match=r"=1\.0 is not one or several positions"):
         pa.compile(adds, inplace_argnums=1.0)  # type: ignore[call-overload]
-    x = np.zeros(2)
-    x.setflags(write=False)
+    values = np.zeros(2)
+    values.setflags(write=False)
     with pytest.raises(ValueError, match="read-only"):
-        pa.compile(adds, inplace_argnums=0)(pa.asarray(x, device="numpy"), pa.ones(2))
+        pa.compile(adds, inplace_argnums=0)(pa.asarray(values, device="numpy"), pa.ones(2))

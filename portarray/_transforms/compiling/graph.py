@@ -225,7 +225,7 @@ class Capture(Trace):
 
     def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
         """Call a user kernel and record its launch."""
-        if threading.get_ident() != self._thread:
+        if threading.get_ident() != self._thread:  # which may come when the trace has ended
             natives = [x._native if type(x) is Array else None for x in args]
             if self._is_of_scope(natives, {}):
                 mine = {

@@ -43,6 +43,7 @@ class TracedCall:
         self.capture = Capture(precision)
         self._arguments: list[Array] = []  # the traced ones
         self._widest: list[Any] = []
+        self._copies_of_arguments: list[tuple[Array, Any]] = []  # in 16 bits
 
     def run(self, function: Function, call: Call, state: State) -> None:
         """Call the function with traced arrays; raise if it changes what it is given."""
@@ -98,6 +99,13 @@ class TracedCall:
                     f"Hint: change a copy, x.copy(), and return it; or name its position in "
                     f"inplace_argnums"
                 )
+        if any(
+            x._native is not native or native.is_stale for x, native in self._copies_of_arguments
+        ):
+            raise TracedArrayError(
+                f"{self._name}: an argument is changed in place with precision {self._narrow!r}, "
+                f"which passes copies of arguments\nHint: return the new values"
+            )
         after = _contents(function, args, named)
         for old, new in itertools.zip_longest(contents, after, fillvalue=("", None, None)):
             if old[:2] != new[:2]:
@@ -142,6 +150,7 @@ class TracedCall:
         if self._narrow is not None and x._dispatch.kind == "f" and x.dtype.itemsize > 2:
             self._widest.append(x.dtype)
             narrowed: Array = pa.astype(argument, self._narrow)
+            self._copies_of_arguments.append((narrowed, narrowed._native))
             return narrowed
         return argument
 
