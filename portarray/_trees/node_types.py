@@ -26,10 +26,20 @@ LEAVES: set[type] = set()
 """Classes of leaves, even where a library takes them for trees."""
 
 
-def register(cls: type, flatten: Callable[[Any], tuple[Any, ...]], unflatten: Any) -> None:
+OWN: dict[type, tuple[str, ...]] = {}
+"""Registered classes of portarray's own, with the attributes that are arrays."""
+
+
+def register(
+    cls: type,
+    flatten: Callable[[Any], tuple[Any, ...]],
+    unflatten: Any,
+    attributes: tuple[str, ...],
+) -> None:
     """Register a class of portarray's own with optree; its first object does so."""
     import optree  # most programs move no trees
 
+    OWN[cls] = attributes
     optree.register_pytree_node(cls, flatten, unflatten, namespace=NAMESPACE)
 
 

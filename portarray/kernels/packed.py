@@ -179,7 +179,10 @@ def _unflatten(layout: str, children: Any) -> Packed:
 def _register() -> None:
     """Register packed matrices as pytree nodes, once."""
     node_types.register(
-        Packed, lambda x: ((x.data, x.scales), x.layout, ("data", "scales")), _unflatten
+        Packed,
+        lambda x: ((x.data, x.scales), x.layout, ("data", "scales")),
+        _unflatten,
+        ("data", "scales"),
     )
 
 

@@ -313,6 +313,21 @@ def test_a_checkpoints_integers_are_viewed() -> None:
         assert packed.shape == (OUT, IN)
 
 
+def test_a_compiled_function_does_not_copy_them() -> None:
+    device = pa.device("clarray")
+    packed = Packed(drawn("Q8_0")[0], "Q8_0", device=device)
+    other = Packed(drawn("Q8_0", 1)[0], "Q8_0", device=device)
+    x = pa.ones((1, IN), dtype=pa.float32, device=device)
+    compiled = pa.compile(lambda x: pa.kernels.linear(x, packed) + 1)
+    pa.kernels.linear(x, packed)
+    used = device.native.pool.used
+    for _ in range(3):
+        compiled(x)
+    assert device.native.pool.used < used + packed.nbytes
+    packed.data = other.data
+    assert host(compiled(x)).tolist() == host(pa.kernels.linear(x, other) + 1).tolist()
+
+
 def test_a_compiled_function_calls_them() -> None:
     packed = on("numpy", "Q6_K")
     x = pa.ones((2, IN), dtype=pa.float32, device="numpy")

@@ -184,6 +184,7 @@ class Compiled(Decorated):
                 program = traced.program(call, self._optimize, self._sized)
                 program.explanation.seconds = time.perf_counter() - started
                 state, reading.arrays = reading.arrays, []
+                reading.uncopied.clear()
                 reading.objects.clear()
                 programs = self._programs.get(call.key, ())[: MOST_STATES - 1]
                 put(self._programs, call.key, (program, *programs), MOST_PROGRAMS)

@@ -181,6 +181,7 @@ class Capture(Trace):
         self.read_state: set[int] = set()  # those whose values were read
         self._state_of: dict[int, frozenset[int] | None] = {}
         self._thread = threading.get_ident()
+        self.uncopied: set[int] = set()  # ids of constants that keep their memory
 
     def argument(self, x: Any, *, is_state: bool = False) -> Any:
         """Return an argument, or an array that the function reads elsewhere, as a traced array."""
@@ -343,7 +344,7 @@ class Capture(Trace):
     def _constant(self, x: Any, device: Device) -> Constant:
         """Return a snapshot of an array."""
         backend = device._backend
-        if backend.immutable or not backend.owns(x):
+        if backend.immutable or not backend.owns(x) or id(x) in self.uncopied:
             return self._constants.setdefault(id(x), Constant(x))
         previous = self._constants.get(id(x))
         if previous is not None and _is_same(previous.native, x, device):

@@ -50,6 +50,7 @@ class State:
     variables: list[str] = field(default_factory=list)  # of the arrays
     paths: list[str] = field(default_factory=list)  # of the arrays
     arrays: list[Array] = field(default_factory=list)  # only while the function is traced
+    uncopied: list[Any] = field(default_factory=list)  # native constants; only while traced
     codes: list[types.CodeType] = field(default_factory=list)
     missing_modules: set[str] = field(default_factory=set)  # that the function imports
     objects: dict[int, tuple[Any, str]] = field(default_factory=dict)  # only while traced, by id

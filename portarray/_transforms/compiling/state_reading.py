@@ -41,7 +41,7 @@ from portarray._transforms.compiling.objects import (
 from portarray._transforms.compiling.signatures import frozen, is_value
 from portarray._transforms.compiling.state import UNSET, State, host_values, is_empty, is_unset
 from portarray._transforms.tracer import Tracer
-from portarray._trees.node_types import node_type, slots_of
+from portarray._trees.node_types import OWN, node_type, slots_of
 from portarray.errors import TracedArrayError
 
 __all__ = ["check_constant", "read_state"]
@@ -181,6 +181,8 @@ class _Walk:
             self._items(x, variable, path)
         elif hasattr(kind, "__array__") or hasattr(kind, "__dlpack__") or is_buffer(x):
             self._foreign_array(x, variable, path)
+        elif kind in OWN:
+            self._own_node(x, variable, path)
         elif kind.__module__.partition(".")[0] == "portarray":
             self._own_object(x, variable, path)
         elif not self._attributes(x, variable, path):
@@ -225,6 +227,15 @@ class _Walk:
                 self.visit(
                     child, f"{variable}.__dict__[{name!r}]", getattr(child, "__name__", path)
                 )
+
+    def _own_node(self, x: Any, variable: str, path: str) -> None:
+        """Compare the arrays of an object by identity; as constants they are not copied."""
+        self._check(f"{variable} is not {self.state.constant(x)}", path)
+        for name in OWN[type(x)]:
+            child = getattr(x, name)
+            if type(child) is Array:
+                self._check(f"{variable}.{name} is not {self.state.constant(child)}", path)
+                self.state.uncopied.append(child._native)
 
     # --- objects -----------------------------------------------------------------------------
 

@@ -52,6 +52,7 @@ class TracedCall:
             (n, of_state[id(x)]) for n, x in enumerate(call.arrays) if id(x) in of_state
         ]
         self.state = state
+        self.capture.uncopied = set(map(id, state.uncopied))
         traced: dict[int, Array] = {}
 
         def trace(x: Any) -> Any:
