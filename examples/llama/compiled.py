@@ -63,9 +63,7 @@ def compiled_step(config: Config, layers: Sequence[Layer], context: int) -> Run 
                 mixed, q, k, v, places,
                 ndrange=(config.heads, count, LANES), group=(1, 1, LANES),
             )  # fmt: skip
-            x = layer.product("output", mixed, residual=x)
-            inner = layer.product("gate_up", x, norm=layer.mlp_norm, eps=config.eps, gated=True)
-            x = layer.product("down", inner, residual=x)
+            x = layer.mlp(layer.product("output", mixed, residual=x), config.eps)
         return x
 
     return run

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from portarray.kernels import InferenceMemory
     from portarray.typing import DeviceLike, DType
 
-__all__ = ["Model", "attention", "decoder_layer", "load", "mlp", "needed_memory"]
+__all__ = ["Model", "attention", "decoder_layer", "load", "needed_memory"]
 
 Tables = tuple[pa.Array, pa.Array]
 Attend = Callable[[pa.Array], pa.Array]
@@ -209,7 +209,7 @@ def decoder_layer(
     Array
         Of the shape of `x`.
     """
-    return mlp(config, layer, attention(config, layer, x, tables, attend))
+    return layer.mlp(attention(config, layer, x, tables, attend), config.eps)
 
 
 def attention(
@@ -228,12 +228,6 @@ def attention(
     else:
         mixed = attend(qkv)
     return layer.product("output", by_token(mixed), residual=x)
-
-
-def mlp(config: Config, layer: Layer, x: pa.Array) -> pa.Array:
-    """Add to each token what it makes of its own features."""
-    inner = layer.product("gate_up", x, norm=layer.mlp_norm, eps=config.eps, gated=True)
-    return layer.product("down", inner, residual=x)
 
 
 def needed_memory(config: Config, *, context: int, dtype: str) -> InferenceMemory:

@@ -52,6 +52,11 @@ class Layer:
         """Return the product with a matrix, and what is around it: see ``fused_linear``."""
         return kernels.fused_linear(x, getattr(self, name), **around)
 
+    def mlp(self, x: pa.Array, eps: float) -> pa.Array:
+        """Add to each token what it makes of its own features."""
+        inner = self.product("gate_up", x, norm=self.mlp_norm, eps=eps, gated=True)
+        return self.product("down", inner, residual=x)
+
 
 @dataclass(frozen=True, slots=True)
 class RoundedLayer(Layer):

@@ -44,7 +44,7 @@ def _filling(
     create = partial(table.functions["empty"], shape, dtype=table.native, device=device.native)
     is_traced = device._backend.is_traced
     launch, values, rounded, items = bound.launch, bound.values, bound.rounded, bound.items
-    captures, layout_key = bound.captures, bound.layout_key
+    is_current, layout_key = bound.is_current, bound.layout_key
     ((_, expected),) = bound.layout_keys
 
     def fill(x: Array) -> Array | None:
@@ -54,7 +54,7 @@ def _filling(
             or not config._tuned_kernels
             or is_traced(source)
             or layout_key(source) != expected
-            or not (captures.check() or captures.are_current())
+            or not is_current()
         ):
             return None
         native = create()

@@ -63,14 +63,12 @@ class BoundLaunch:
         Of the arrays among the kernel's arguments.
     launch, values, rounded, items : Any
         The launch, its scalars, its ndrange and its group.
-    captures : Captures
-        The values that the kernel captured.
     layout_keys, layout_key : Any
         The layouts of arrays, and the function that returns one.
     """
 
     __slots__ = (
-        "_writable", "_written", "captures", "items", "launch", "layout_key", "layout_keys",
+        "_captures", "_writable", "_written", "items", "launch", "layout_key", "layout_keys",
         "positions", "rounded", "values",
     )  # fmt: skip
 
@@ -85,7 +83,7 @@ class BoundLaunch:
         items: Range,
     ) -> None:
         self.launch, self.values, self.rounded, self.items = launch, values, rounded, items
-        self.captures, self._writable = draft.captures, draft.launcher.writable
+        self._captures, self._writable = draft.captures, draft.launcher.writable
         self.layout_keys, self.layout_key = layout_keys, layout_key
         self.positions = draft.arrays
         self._written = [n for n, x in enumerate(draft.arrays) if x in draft.written]
@@ -95,7 +93,7 @@ class BoundLaunch:
         for n, expected in self.layout_keys:
             if layout_key(natives[n]) != expected:
                 return False
-        if not (self.captures.check() or self.captures.are_current()):
+        if not self.is_current():
             return False
         for n in self._written:
             if self._writable(natives[n]) is not natives[n]:
@@ -105,7 +103,7 @@ class BoundLaunch:
 
     def is_current(self) -> bool:
         """Return whether the values that the kernel captured are the same."""
-        return self.captures.check() or self.captures.are_current()
+        return self._captures.check() or self._captures.are_current()
 
 
 def call_of(

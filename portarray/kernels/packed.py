@@ -353,8 +353,7 @@ def fused(
         return None
     operands = (x, weight.data, weight.scales, norm, residual)
     fits = x.ndim == 2 and x.shape[1] == weight.shape[1] and not _empty(operands)
-    if weight._row.interleaved > 1 and gated:
-        fits = fits and weight.data.shape[0] % 2 == 0
+    fits = fits and not (gated and weight.data.shape[0] % 2)  # rows or tiles, in halves
     program = _program("packed_few", x._dispatch) if fits else None
     if program is None:
         return None

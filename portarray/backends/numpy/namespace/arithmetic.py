@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portarray.backends.common.finiteness import are_surely_finite
+from portarray.backends.common.finiteness import are_surely_finite, inner
 from portarray.backends.common.keys import check_unshared
 from portarray.backends.composed.arithmetic import sign_parts
 from portarray.backends.types import Rows
@@ -54,7 +54,7 @@ def _with_strong_zeros(out: Array, x1: Array) -> Array:
 def strong_multiply(x1: Any, x2: Any, /) -> Array:
     """Return ``x1 * x2``, but zero where x1 is zero."""
     out: Array = x1 * x2
-    square = out.dot(out) if out.ndim == 1 else np.vdot(out, out)  # the method is faster
+    square = inner(out, out)
     return out if square == square else _with_strong_zeros(out, x1)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from portarray.backends.common.silence import silently
+
 Array = np.ndarray[Any, Any]
 
 
@@ -26,5 +28,5 @@ def astype(x: Array, dtype: np.dtype[Any], /, *, copy: bool = True, device: Any 
     if x.dtype.kind == "c" and dtype.kind in "biuf":
         # NumPy warns when it drops the imaginary part.
         x = x.real if dtype.kind != "b" else x != 0
-    with np.errstate(invalid="ignore", over="ignore"):
-        return x.astype(dtype, copy=copy)
+    converted: Array = silently(x.astype, dtype, copy=copy)
+    return converted
