@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import json
@@ -174,3 +175,34 @@ def test_the_page_on_adding_a_library_names_every_hook() -> None:
         pytest.skip("the documentation is not beside the tests")
     named = set(re.findall(r"`(\w+)(?:\.py|/)?`", path.read_text("utf-8")))
     assert set(_hooks()) - NOT_HOOKS - named == set()
+
+
+def _objects(tree: ast.AST, outer: str = "") -> Iterator[str]:
+    """Yield the qualified names of the functions and classes of a module."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield outer + node.name
+            yield from _objects(node, f"{outer}{node.name}.")
+
+
+def test_pages_include_code_that_exists() -> None:
+    """As Sphinx says too, which takes minutes."""
+    if not (ROOT / "docs").is_dir() or not (ROOT / "examples").is_dir():
+        pytest.skip("the documentation or the examples are not beside the tests")
+    directive = re.compile(r"^```\{literalinclude\} (\S+)\n((?::.*\n)*)", re.M)
+    shown, missing = 0, []
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        for path, options in directive.findall(page.read_text("utf-8")):
+            source = (page.parent / path).read_text("utf-8")
+            for option, value in re.findall(r"^:([\w-]+): *(.+)$", options, re.M):
+                if option == "pyobject":
+                    found = value in _objects(ast.parse(source))
+                elif option in {"start-at", "start-after", "end-at", "end-before"}:
+                    found = value.strip("\"'") in source
+                else:
+                    continue
+                shown += 1
+                if not found:
+                    missing.append(f"{page.name}: no {value} in {path}")
+    assert missing == []
+    assert shown
