@@ -27,6 +27,7 @@ __all__ = [
     "array_type",
     "before_write",
     "new_uninitialized",
+    "scope_changes",
 ]
 
 
@@ -45,6 +46,10 @@ bound_namespace: Callable[[Device], Namespace[Array]]
 # The portarray module, set by portarray/__init__.py: importing it in each method that calls its
 # functions would cost more than the rest of that method.
 NAMESPACE: list[Namespace[Array]] = []
+
+
+scope_changes = 0
+"""How often arrays that a function reads became traced ones, or the original ones again."""
 
 
 def before_write(x: ArrayBase) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from portarray import _codegen
-from portarray._array import results
+from portarray._array import base, results
 from portarray._array.array import Array
 from portarray._array.base import GUARDS, before_write
 from portarray._config import config
@@ -139,44 +139,51 @@ class KernelFunction(Decorated):
         """
         if named or len(args) != len(self._names):
             args = self._definition.bound(args, named)
-        # Most calls repeat an earlier one and take this fast path.
+        changes = base.scope_changes
         try:
-            shared = self._call_key(ndrange, group, *args)
-        except TracedArrayError:
-            trace = arguments.innermost_trace(args)
-            if trace is not None:
-                return trace.call_kernel(self, args, ndrange, group)
-            shared = None
-        last, call = self._last
-        if shared != last:
-            call = self._calls.get(shared) if hashable(shared) else None
-            if call is not None:
-                self._last = (shared, call)
-        if (
-            call is not None
-            and not config._kernel_debug
-            and (call.captures.check() or call.captures.are_current())
-        ):
-            if GUARDS:
-                for position in call.written:
-                    before_write(args[position])
-            done = call.run(*args)
-            if done is not None:
-                new, changed = done
-                if new is None:
-                    return changed
-                table = (changed[0] if type(changed) is tuple else changed)._dispatch
-                return _returned([results.wrapped(native, table) for native in new])
-        spec = arguments.call_spec(self._definition, args, {}, ndrange, group)
-        if self._definition.differentiable:
-            self._adjoint(spec)
-        if config._kernel_debug:
-            return _returned(self._oracle.run(spec, in_place=True))
-        prepared = self._prepared.get(spec.key)
-        if prepared is None or not prepared.draft.captures.are_current():
-            prepared = prepare(self._definition, spec)
-            put(self._prepared, spec.key, prepared, launch_cache.MOST_PROGRAMS)
-        return self._run(prepared, spec, shared)
+            # Most calls repeat an earlier one and take this fast path.
+            try:
+                shared = self._call_key(ndrange, group, *args)
+            except TracedArrayError:
+                trace = arguments.innermost_trace(args)
+                if trace is not None:
+                    return trace.call_kernel(self, args, ndrange, group)
+                shared = None
+            last, call = self._last
+            if shared != last:
+                call = self._calls.get(shared) if hashable(shared) else None
+                if call is not None:
+                    self._last = (shared, call)
+            if (
+                call is not None
+                and not config._kernel_debug
+                and (call.captures.check() or call.captures.are_current())
+            ):
+                if GUARDS:
+                    for position in call.written:
+                        before_write(args[position])
+                done = call.run(*args)
+                if done is not None:
+                    new, changed = done
+                    if new is None:
+                        return changed
+                    table = (changed[0] if type(changed) is tuple else changed)._dispatch
+                    return _returned([results.wrapped(native, table) for native in new])
+            spec = arguments.call_spec(self._definition, args, {}, ndrange, group)
+            if self._definition.differentiable:
+                self._adjoint(spec)
+            if config._kernel_debug:
+                return _returned(self._oracle.run(spec, in_place=True))
+            prepared = self._prepared.get(spec.key)
+            if prepared is None or not prepared.draft.captures.are_current():
+                prepared = prepare(self._definition, spec)
+                put(self._prepared, spec.key, prepared, launch_cache.MOST_PROGRAMS)
+            return self._run(prepared, spec, shared)
+        except (AttributeError, TypeError, TracedArrayError):
+            if base.scope_changes == changes:
+                raise
+        # Another thread began or ended the tracing of a function that reads one of the arrays.
+        return self(*args, ndrange=ndrange, group=group)
 
     def _bound(
         self, checked: Collection[int], args: Sequence[Any], ndrange: Any, group: Any

@@ -55,7 +55,7 @@ def recording(name: str, function: Function, device: Device) -> Function:
             trace = innermost(options.values(), trace)
         if trace is None:
             return function(*args, **options)
-        if trace.ended:
+        if trace.ended and not trace.is_of_another_thread(args, options):
             raise TracedArrayError(trace.ended)
         again = False
         values: list[Any] = []

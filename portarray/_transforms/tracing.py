@@ -81,6 +81,10 @@ class Trace(ABC):
         """
         return
 
+    def is_of_another_thread(self, args: Sequence[Any], options: Mapping[str, Any]) -> bool:
+        """Return whether another thread traces, and only reads, the operands of this call."""
+        return False
+
     def detached(self, x: Tracer) -> Any:
         """Return a tracer of this trace without gradients."""
         return detached(x.value, x.home)

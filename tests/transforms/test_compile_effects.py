@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from compiled_arrays import Plain, asarray, assert_same, host
 import portarray as pa
 import portarray.kernel_language as kl
 from portarray._kernel_language.decorator import reason_unsupported
+from portarray._transforms import tracing
 from portarray.errors import TracedArrayError
 
 
@@ -254,6 +256,73 @@ def test_other_threads_may_use_the_arrays_of_a_traced_function(device: str) -> N
     np.testing.assert_array_equal(outputs[3], [1.0, 2.0])
     for products in outputs[4:]:
         np.testing.assert_allclose(products, [[32.0, 32.0]], rtol=1e-3)
+
+
+class Paused(tuple[int, ...]):
+    """An ndrange that calls a function while a launch looks for its program."""
+
+    during: Callable[[], Any]
+
+    def __hash__(self) -> int:
+        during, self.during = self.during, lambda: None
+        during()
+        return super().__hash__()
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_launches_while_another_thread_begins_or_ends_tracing(device: str, begins: bool) -> None:
+    if reason_unsupported(pa.device(device)):
+        pytest.skip("the device runs no kernels")
+    weight = asarray([1.0, 2.0], device)
+    inside, done = threading.Event(), threading.Event()
+    pool = ThreadPoolExecutor(1)
+
+    def function(x: Any) -> Any:
+        inside.set()
+        assert done.wait(30)
+        return x + weight
+
+    def begin() -> None:
+        compiled.append(pool.submit(lambda: host(pa.compile(function)(weight))))
+        assert inside.wait(30)
+
+    def end() -> None:
+        done.set()
+        compiled[0].result()
+
+    compiled: list[Any] = []
+    places = Paused((2,))
+    places.during = begin if begins else end
+    add_into(pa.zeros_like(weight), weight, ndrange=(2,))
+    with pool:
+        y = pa.zeros_like(weight)
+        if not begins:
+            begin()
+        y = add_into(y, weight, ndrange=places)
+        done.set()
+        np.testing.assert_array_equal(compiled[0].result(), [2.0, 4.0])
+    np.testing.assert_array_equal(host(y), [1.0, 2.0])
+
+
+def test_calls_that_end_after_the_tracing_of_another_thread(device: str) -> None:
+    weight = asarray([1.0, 2.0], device)
+    inside, done = threading.Event(), threading.Event()
+
+    def function(x: Any) -> Any:
+        inside.set()
+        assert done.wait(30)
+        return x + weight
+
+    with ThreadPoolExecutor(1) as pool:
+        compiled = pool.submit(lambda: host(pa.compile(function)(weight)))
+        assert inside.wait(30)
+        traced = weight._native
+        done.set()
+        np.testing.assert_array_equal(compiled.result(), [2.0, 4.0])
+    assert weight._native is not traced
+    assert_same(
+        pa.kernels.softmax(tracing.untraced(traced, weight.device)), pa.kernels.softmax(weight)
+    )
 
 
 def test_compiled_programs_are_reused_and_do_not_keep_arrays(device: str, replayed: None) -> None:

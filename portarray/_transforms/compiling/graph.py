@@ -271,7 +271,7 @@ class Capture(Trace):
         result: Any,
     ) -> Any:
         """Return the result as traced arrays."""
-        if threading.get_ident() != self._thread and self._is_of_scope(args, options):
+        if self.is_of_another_thread(args, options):
             return result
         self.calls += 1
         reason, deciding = _deciding_shape(name, args)
@@ -320,6 +320,10 @@ class Capture(Trace):
     def _tracers(self, args: Any, options: Mapping[str, Any]) -> list[Tracer]:
         """Return the tracers of this trace among operands."""
         return [x for x in _leaves([*args, *options.values()]) if x.trace is self]
+
+    def is_of_another_thread(self, args: Sequence[Any], options: Mapping[str, Any]) -> bool:
+        """Return whether another thread traces arrays of a scope that this one uses, too."""
+        return threading.get_ident() != self._thread and self._is_of_scope(args, options)
 
     def _is_of_scope(self, args: Any, options: Mapping[str, Any]) -> bool:
         """Return whether operands are arrays of the function's scope, or constants."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from portarray import _codegen
+from portarray._array import base
 from portarray._array.array import Array
 from portarray._devices.device import Device
 from portarray._devices.selection import current
@@ -185,6 +186,7 @@ def traced_state(state: State, capture: Capture) -> Iterator[None]:
     """
     originals = [(x, x._dispatch, x._native) for x in state.arrays]
     tracers = []
+    base.scope_changes += 1
     try:
         for x, _, _ in originals:
             traced = capture.argument(x, is_state=True)
@@ -200,3 +202,4 @@ def traced_state(state: State, capture: Capture) -> Iterator[None]:
             if x._native.__class__ is Tracer:  # not assigned to by another thread
                 x._native = native
             x._dispatch = table
+        base.scope_changes += 1
