@@ -80,6 +80,25 @@ def test_the_first_calls_import_the_files_of_their_categories_alone() -> None:
     assert not files & {"linear_algebra", "manipulation", "searching", "sorting", "trigonometric"}
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "pa.random.normal(pa.random.split(pa.random.key(0))[0], (4,))",
+        "pa.random.integers(pa.random.key(0), 0, 6, (4,))",
+        "pa.grad(lambda x: pa.sum(x * x))(x)",
+        "pa.vmap(lambda x: x * 2)(x)",
+    ],
+)
+def test_first_calls_import_the_kernel_compiler_only_where_kernels_run(call: str) -> None:
+    code = (
+        "import sys, portarray as pa\n"
+        f"with pa.device('numpy'):\n    x = pa.ones(3)\n    {call}\n"
+        "compiler = ('kernel', 'tree', 'source')\n"
+        "print([m for m in compiler if f'portarray._kernel_language.{m}' in sys.modules])"
+    )
+    assert run(code) == "[]"
+
+
 def test_functions_are_tagged_once_the_compiler_is_imported() -> None:
     pytest.importorskip("torch")
     code = (

@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "typing": set(),
     "_version": set(),
     "_codegen": set(),
+    "_hashing": set(),
     "_result_types": set(),
     "_dlpack": set(),
     "_host_memory": set(),
@@ -139,7 +140,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cubed": {""},
     "kernel_language": {"_namespace", "_array", "_codegen", "_kernel_language", "errors", "typing"},
     "_kernel_language": {
-        *("_array", "_codegen", "_config", "_decorated", "_devices", "_dtypes", "_launchers"),
+        *("_array", "_codegen", "_config", "_decorated", "_devices", "_dtypes", "_hashing"),
+        *("_launchers",),
         "errors",
     },
     "_transforms": {
@@ -149,6 +151,7 @@ MAY_IMPORT: dict[str, set[str]] = {
             "_compile_notice",
             "_config",
             "_decorated",
+            "_hashing",
             "_devices",
             "_dispatch",
         ),

@@ -11,6 +11,7 @@ import numpy as np
 
 from portarray._array.array import Array
 from portarray._devices.device import Device
+from portarray._hashing import hashable
 from portarray._kernel_language import tree, types
 from portarray._kernel_language.captures import exact
 from portarray._kernel_language.constants import from_python, is_static, plain
@@ -165,11 +166,3 @@ def extent(shape: Range, strides: Range, offset: int) -> int:
     for n, stride in zip(shape, strides, strict=True):
         far += n * abs(stride)
     return max(far, math.prod(shape))
-
-
-def hashable(x: Any) -> bool:
-    try:
-        hash(x)
-    except TypeError:
-        return False
-    return True

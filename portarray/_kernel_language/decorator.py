@@ -109,7 +109,7 @@ class Decorator:
         from portarray._kernel_language.intrinsics import Helper
 
         source.read(function, helper=True)
-        return Helper(function)  # type: ignore[arg-type, return-value]
+        return Helper(function)  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         return "<portarray.kernel>"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 LANGUAGE = "portarray.kernel_language"
 """The module of the language's own functions."""
@@ -17,11 +18,14 @@ ATOMICS = {
 
 
 class Helper:
-    """A function that kernels may call; created by ``pa.kernel.function``."""
+    """A function that kernels may call; created by ``pa.kernel.function``, which reads its text.
 
-    def __init__(self, function: FunctionType) -> None:
+    The package decorates its own with this class, so that the text is read with the first kernel.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)  # first: it may have an attribute of this name
-        self.function = function
+        self.function = cast("FunctionType", function)
 
     def __call__(self, *args: Any) -> Any:
         """Call the function as plain Python."""

@@ -20,8 +20,9 @@ from portarray._array.base import GUARDS, before_write
 from portarray._config import config
 from portarray._decorated import Decorated
 from portarray._devices.notices import users_level
+from portarray._hashing import hashable
 from portarray._kernel_language import arguments, launch_cache
-from portarray._kernel_language.arguments import CallSpec, hashable
+from portarray._kernel_language.arguments import CallSpec
 from portarray._kernel_language.definition import Definition, define
 from portarray._kernel_language.derivatives.cache import AdjointCache, Entry, all_floats
 from portarray._kernel_language.dialects import DIALECTS

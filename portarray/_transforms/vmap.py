@@ -11,7 +11,7 @@ from typing import Any
 from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._devices.device import Device
-from portarray._kernel_language.arguments import hashable
+from portarray._hashing import hashable
 from portarray._namespace import pa
 from portarray._transforms import tracing, user_kernel_batches
 from portarray._transforms.batching import DIRECT, PLANNED, RULES, Call, Direct, looped

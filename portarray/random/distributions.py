@@ -1,10 +1,8 @@
 """Samplers: how random words become numbers, by a kernel and by array functions.
 
 Both versions of a sampler call the same helpers, so that they give the same numbers: products and
-sums are rounded one by one on every device, in kernels too.
-
-A work-item's counter is its position plus ``high`` and ``low``, the 32-bit halves of the draw's
-start. In a ``block``, a part of each row of an array, a ``gap`` follows every ``row`` positions.
+sums are rounded one by one on every device, in kernels too. The kernels are in the module
+``fills``, which draws of a few numbers do not import.
 """
 
 from __future__ import annotations
@@ -12,20 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import portarray.kernel_language as kl
 from portarray._api.data_type import astype
 from portarray._api.manipulation.joining import stack
 from portarray._api.searching import where
 from portarray._array import dtypes
 from portarray._array.array import Array
-from portarray._kernel_language.decorator import kernel
+from portarray._kernel_language.intrinsics import Helper
 from portarray.random import quantiles
-from portarray.random.threefry import threefry
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from portarray._kernel_language.kernel import KernelFunction
 
 F32, F64 = dtypes.STANDARD["float32"], dtypes.STANDARD["float64"]
 U32, U64 = dtypes.STANDARD["uint32"], dtypes.STANDARD["uint64"]
@@ -43,7 +37,7 @@ SECOND = 2**31
 class Sampler(NamedTuple):
     """A kind of random numbers, and the dtype that they are made in."""
 
-    kernel: KernelFunction
+    kernel: str  # a name of the module fills
     formula: Callable[..., Array]  # of the arrays of words, and the kernel's last parameters
     dtype: np.dtype[Any]
     parts: int = 0  # numbers for each position, along a last axis; 0 for one without the axis
@@ -55,115 +49,56 @@ def _as(dtype: np.dtype[Any]) -> Callable[[Array], Array]:
     return lambda x: astype(x, dtype)
 
 
-@kernel.function
-def _words(key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any) -> Any:
-    """Return the two words of the work-item's position."""
-    start = kl.uint32(low)
-    c1 = kl.uint32(kl.index()) + start
-    if block:
-        c1 += kl.uint32(kl.index()) // kl.uint32(row) * kl.uint32(gap)
-    c0 = kl.uint32(high)
-    if c1 < start:
-        c0 += kl.uint32(1)
-    return threefry(key[0], key[1], c0, c1)
-
-
 # --- bits ---------------------------------------------------------------------------------------
 
 
-@kernel(static=("block",))
-def fill_words(out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any) -> None:
-    """Write both words."""
-    out[kl.index(), 0], out[kl.index(), 1] = _words(key, high, low, block, row, gap)
-
-
-@kernel(static=("block",))
-def fill_first_words(
-    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any
-) -> None:
-    """Write the first words: integers below 2**32."""
-    out[kl.index()], _ = _words(key, high, low, block, row, gap)
-
-
-@kernel(static=("block",))
-def fill_bits32(out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any) -> None:
-    """Write the bits of ``jax.random.bits``."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = x0 ^ x1
-
-
-@kernel.function
-def _joined(x0: Any, x1: Any, uint64: Any) -> Any:
+@Helper
+def joined(x0: Any, x1: Any, uint64: Any) -> Any:
+    """Return 64 bits, the first word above the second."""
     return (uint64(x0) << 32) | uint64(x1)
 
 
-@kernel(static=("block",))
-def fill_bits64(out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any) -> None:
-    """Write the bits of ``jax.random.bits``."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = _joined(x0, x1, kl.uint64)
-
-
-WORDS = Sampler(fill_words, lambda x0, x1: stack([x0, x1], axis=-1), U32, parts=2)
-FIRST_WORDS = Sampler(fill_first_words, lambda x0, x1: x0, U32)
-BITS32 = Sampler(fill_bits32, lambda x0, x1: x0 ^ x1, U32)
-BITS64 = Sampler(fill_bits64, lambda x0, x1: _joined(x0, x1, _as(U64)), U64)
+WORDS = Sampler("fill_words", lambda x0, x1: stack([x0, x1], axis=-1), U32, parts=2)
+FIRST_WORDS = Sampler("fill_first_words", lambda x0, x1: x0, U32)
+BITS32 = Sampler("fill_bits32", lambda x0, x1: x0 ^ x1, U32)
+BITS64 = Sampler("fill_bits64", lambda x0, x1: joined(x0, x1, _as(U64)), U64)
 
 
 # --- uniform numbers: u * width + least, at most ``most`` ----------------------------------------
 
 
-@kernel.function
-def _uniform32(x0: Any, x1: Any, shift: Any, step: Any, float32: Any) -> Any:
+@Helper
+def uniform32(x0: Any, x1: Any, shift: Any, step: Any, float32: Any) -> Any:
     """Return multiples of ``step`` in [0, 1)."""
     return float32((x0 ^ x1) >> shift) * step
 
 
-@kernel.function
-def _uniform64(x0: Any, x1: Any, float64: Any) -> Any:
+@Helper
+def uniform64(x0: Any, x1: Any, float64: Any) -> Any:
     """Return multiples of 2**-53 in [0, 1)."""
     return (float64(x0) * TWO_21 + float64(x1 >> 11)) * STEP53
 
 
-@kernel.function
-def _within(u: Any, width: Any, least: Any, most: Any) -> Any:
+@Helper
+def within(u: Any, width: Any, least: Any, most: Any) -> Any:
+    """Return ``u * width + least``, at most ``most``."""
     x = u * width + least
     return where(most < x, most, x)
 
 
-@kernel(static=("block", "shift"))
-def fill_uniform32(
-    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any,
-    shift: Any, step: Any, width: Any, least: Any, most: Any,
-) -> None:  # fmt: skip
-    """Write uniform numbers."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = _within(_uniform32(x0, x1, shift, step, kl.float32), width, least, most)
-
-
-@kernel(static=("block",))
-def fill_uniform64(
-    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any,
-    width: Any, least: Any, most: Any,
-) -> None:  # fmt: skip
-    """Write uniform numbers."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = _within(_uniform64(x0, x1, kl.float64), width, least, most)
-
-
 def _in_range(u: Any, width: float, least: float, most: float) -> Any:
-    return u if (width, least) == (1, 0) else _within(u, width, least, most)
+    return u if (width, least) == (1, 0) else within(u, width, least, most)
 
 
 UNIFORM32 = Sampler(
-    fill_uniform32,
+    "fill_uniform32",
     lambda x0, x1, shift, step, *bounds: _in_range(
-        _uniform32(x0, x1, shift, step, _as(F32)), *bounds
+        uniform32(x0, x1, shift, step, _as(F32)), *bounds
     ),
     F32,
 )
 UNIFORM64 = Sampler(
-    fill_uniform64, lambda x0, x1, *bounds: _in_range(_uniform64(x0, x1, _as(F64)), *bounds), F64
+    "fill_uniform64", lambda x0, x1, *bounds: _in_range(uniform64(x0, x1, _as(F64)), *bounds), F64
 )
 
 
@@ -172,8 +107,9 @@ UNIFORM64 = Sampler(
 # from the nearer end. Both are made of m, the bits that count from the middle.
 
 
-@kernel.function
-def _normal32(x0: Any, x1: Any, float32: Any) -> Any:
+@Helper
+def normal32(x0: Any, x1: Any, float32: Any) -> Any:
+    """Return standard normal numbers in float32."""
     x = x0 ^ x1
     above = x > LOW31
     m = where(above, x, ~x) & LOW31
@@ -183,8 +119,9 @@ def _normal32(x0: Any, x1: Any, float32: Any) -> Any:
     return where(above, z, -z)
 
 
-@kernel.function
-def _normal64(x0: Any, x1: Any, float64: Any) -> Any:
+@Helper
+def normal64(x0: Any, x1: Any, float64: Any) -> Any:
+    """Return standard normal numbers in float64."""
     above = x0 > LOW31
     m0 = where(above, x0, ~x0) & LOW31
     m1 = where(above, x1, ~x1)
@@ -195,62 +132,45 @@ def _normal64(x0: Any, x1: Any, float64: Any) -> Any:
 
 
 def _normal(sample: Any, dtype: np.dtype[Any]) -> Sampler:
-    scalar = dtype.type
-
-    @kernel(static=("block",))
-    def fill_normal(
-        out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any,
-        scale: Any, loc: Any,
-    ) -> None:  # fmt: skip
-        x0, x1 = _words(key, high, low, block, row, gap)
-        out[kl.index()] = sample(x0, x1, scalar) * scale + loc
-
     def formula(x0: Array, x1: Array, scale: float, loc: float) -> Any:
         z = sample(x0, x1, _as(dtype))
         return z if (scale, loc) == (1, 0) else z * scale + loc
 
-    return Sampler(fill_normal, formula, dtype)
+    return Sampler(f"fill_{sample.__name__}", formula, dtype)
 
 
-NORMAL32, NORMAL64 = _normal(_normal32, F32), _normal(_normal64, F64)
+NORMAL32, NORMAL64 = _normal(normal32, F32), _normal(normal64, F64)
 
 
 # --- exponential numbers ------------------------------------------------------------------------
 
 
-@kernel.function
-def _exponential32(x0: Any, x1: Any, float32: Any) -> Any:
+@Helper
+def exponential32(x0: Any, x1: Any, float32: Any) -> Any:
+    """Return exponential numbers of mean 1 in float32."""
     x = x0 ^ x1
     u = (float32(x) + HALF) * STEP32
     v = (float32(~x) + HALF) * STEP32
     return quantiles.exponential32(u, v, u * 0)
 
 
-@kernel.function
-def _exponential64(x0: Any, x1: Any, float64: Any) -> Any:
+@Helper
+def exponential64(x0: Any, x1: Any, float64: Any) -> Any:
+    """Return exponential numbers of mean 1 in float64."""
     u = (float64(x0) * TWO_32 + (float64(x1) + HALF)) * STEP64
     v = (float64(~x0) * TWO_32 + (float64(~x1) + HALF)) * STEP64
     return quantiles.exponential64(u, v, u * 0)
 
 
 def _exponential(sample: Any, dtype: np.dtype[Any]) -> Sampler:
-    scalar = dtype.type
-
-    @kernel(static=("block",))
-    def fill_exponential(
-        out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any
-    ) -> None:
-        x0, x1 = _words(key, high, low, block, row, gap)
-        out[kl.index()] = sample(x0, x1, scalar) * scale
-
     def formula(x0: Array, x1: Array, scale: float) -> Any:
         x = sample(x0, x1, _as(dtype))
         return x if scale == 1 else x * scale
 
-    return Sampler(fill_exponential, formula, dtype)
+    return Sampler(f"fill_{sample.__name__}", formula, dtype)
 
 
-EXPONENTIAL32, EXPONENTIAL64 = _exponential(_exponential32, F32), _exponential(_exponential64, F64)
+EXPONENTIAL32, EXPONENTIAL64 = _exponential(exponential32, F32), _exponential(exponential64, F64)
 
 
 # --- integers -----------------------------------------------------------------------------------
@@ -258,7 +178,7 @@ EXPONENTIAL32, EXPONENTIAL64 = _exponential(_exponential32, F32), _exponential(_
 # has. A value's probability is off by at most n / 2**64 of itself, 2**-32 for the largest n.
 
 
-@kernel.function
+@Helper
 def _high(a: Any, n0: Any, n1: Any) -> Any:
     """Return the upper half of the 64 bits of a * n, where n is n1 * 2**16 + n0."""
     a0 = a & 0xFFFF
@@ -267,8 +187,8 @@ def _high(a: Any, n0: Any, n1: Any) -> Any:
     return a1 * n1 + (middle >> 16) + ((a0 * n1 + (middle & 0xFFFF)) >> 16)
 
 
-@kernel.function
-def _below(x0: Any, x1: Any, n0: Any, n1: Any) -> Any:
+@Helper
+def below(x0: Any, x1: Any, n0: Any, n1: Any) -> Any:
     """Return random integers below n1 * 2**16 + n0."""
     low = x0 * (n0 | (n1 << 16))
     carried = low + _high(x1, n0, n1)
@@ -276,17 +196,8 @@ def _below(x0: Any, x1: Any, n0: Any, n1: Any) -> Any:
     return where(carried < low, top + 1, top)
 
 
-@kernel(static=("block",))
-def fill_integers(
-    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, n0: Any, n1: Any
-) -> None:
-    """Write integers below n1 * 2**16 + n0."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = _below(x0, x1, kl.uint32(n0), kl.uint32(n1))
-
-
-@kernel.function
-def _below_wide(x0: Any, x1: Any, x2: Any, n0: Any, n1: Any, uint64: Any) -> Any:
+@Helper
+def below_wide(x0: Any, x1: Any, x2: Any, n0: Any, n1: Any, uint64: Any) -> Any:
     """Return random integers below n1 * 2**32 + n0, of three words."""
     y0, y1, y2 = uint64(x0), uint64(x1), uint64(x2)
     c0 = y1 * n0 + ((y2 * n0) >> 32)
@@ -296,23 +207,13 @@ def _below_wide(x0: Any, x1: Any, x2: Any, n0: Any, n1: Any, uint64: Any) -> Any
     return y0 * n1 + (d0 >> 32) + (d1 >> 32)
 
 
-@kernel(static=("block",))
-def fill_wide_integers(
-    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, n0: Any, n1: Any
-) -> None:
-    """Write integers below n1 * 2**32 + n0."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    x2, _ = _words(key, high | SECOND, low, block, row, gap)
-    out[kl.index()] = _below_wide(x0, x1, x2, kl.uint64(n0), kl.uint64(n1), kl.uint64)
-
-
-INTEGERS = Sampler(fill_integers, _below, U32)
+INTEGERS = Sampler("fill_integers", below, U32)
 INTEGERS64 = INTEGERS._replace(
-    formula=lambda *words_and_range: astype(_below(*words_and_range), I64), dtype=I64
+    formula=lambda *words_and_range: astype(below(*words_and_range), I64), dtype=I64
 )
 WIDE_INTEGERS = Sampler(
-    fill_wide_integers,
-    lambda x0, x1, x2, n0, n1: _below_wide(x0, x1, x2, n0, n1, _as(U64)),
+    "fill_wide_integers",
+    lambda x0, x1, x2, n0, n1: below_wide(x0, x1, x2, n0, n1, _as(U64)),
     U64,
     counters=2,
 )

@@ -32,6 +32,7 @@ from portarray.random.threefry import threefry, threefry_of_few
 
 if TYPE_CHECKING:
     from portarray._devices.device import Device
+    from portarray._kernel_language.kernel import KernelFunction
 
 
 class Draw(NamedTuple):
@@ -147,7 +148,7 @@ def drawn(
                 repeated.fill = partial(_words_of_few, numbers._dispatch, count, shape)
             elif count <= BLOCK and (draw.sampler.dtype, key.device) in _started:
                 passed = _kernel_arguments(numbers, draw, key, 0, _ONE)
-                repeated.fill = filling_of(draw.sampler.kernel, passed, (count,), shape)
+                repeated.fill = filling_of(_kernel_of(draw), passed, (count,), shape)
         if len(sizes) != 1:
             numbers = reshape(numbers, (*sizes, *numbers.shape[1:]))
     return numbers if convert is None else convert(numbers)
@@ -240,10 +241,18 @@ def _by_kernel(draw: Draw, key: Array, start: int, count: int, rows: Rows) -> Ar
 
 def _written(out: Array, draw: Draw, key: Array, start: int, rows: Rows) -> Array:
     """Return an array for numbers of a draw with them."""
-    result: Array = draw.sampler.kernel(
+    result: Array = _kernel_of(draw)(
         *_kernel_arguments(out, draw, key, start, rows), ndrange=(out.shape[0],)
     )
     return result
+
+
+def _kernel_of(draw: Draw) -> KernelFunction:
+    """Return the kernel of a sampler; the compiler is imported with the first one."""
+    from portarray.random import fills
+
+    kernel: KernelFunction = getattr(fills, draw.sampler.kernel)
+    return kernel
 
 
 def _kernel_arguments(

@@ -13,7 +13,7 @@ from typing import Any
 
 from portarray._api.exponential import sqrt
 from portarray._api.searching import where
-from portarray._kernel_language.decorator import kernel
+from portarray._kernel_language.intrinsics import Helper
 
 # --- logarithms ---------------------------------------------------------------------------------
 # log(1 + f) = f - (f*f/2 - s*(f*f/2 + R(s*s))) with s = f / (2 + f), and k*log(2) in two parts:
@@ -21,14 +21,14 @@ from portarray._kernel_language.decorator import kernel
 # floats are not to be had in the standard: numbers are scaled by powers of two, which is exact.
 
 
-@kernel.function
+@Helper
 def _scaled(x: Any, k: Any, bound: Any, factor: Any, power: Any) -> Any:
     """Multiply values below a bound by 2**power, and subtract the power from k."""
     small = x < bound
     return where(small, x * factor, x), where(small, k - power, k)
 
 
-@kernel.function
+@Helper
 def _reduced(x: Any, k: Any) -> Any:
     """Return x / 2**n from 0.7 to 1.42, and k + n, for x from 2**-33 to 1."""
     x, k = _scaled(x, k, 1.52587890625e-05, 65536.0, 16)
@@ -40,7 +40,7 @@ def _reduced(x: Any, k: Any) -> Any:
     return _scaled(x, k, 0.70703125, 2.0, 1)
 
 
-@kernel.function
+@Helper
 def log32(f: Any, k: Any) -> Any:
     """Return log(1 + f) + k*log(2) in float32."""
     s = f / (2 + f)
@@ -50,7 +50,7 @@ def log32(f: Any, k: Any) -> Any:
     return k * 0.69313812256 - ((h - (s * (h + r) + k * 9.0580006145e-06)) - f)
 
 
-@kernel.function
+@Helper
 def log64(f: Any, k: Any) -> Any:
     """Return log(1 + f) + k*log(2) in float64."""
     s = f / (2 + f)
@@ -69,7 +69,7 @@ def log64(f: Any, k: Any) -> Any:
 # They stand as c + (r0 - r)*S(r)/Q(r), the same function with a smaller rounding error.
 
 
-@kernel.function
+@Helper
 def _central(q: Any) -> Any:
     """Return the quantile at the probability 0.5 + q, for q up to 0.425."""
     t = q * q
@@ -83,7 +83,7 @@ def _central(q: Any) -> Any:
     return q * (2.5066282746310002 + t * (s / (1 + r * d)))
 
 
-@kernel.function
+@Helper
 def _tail(y: Any) -> Any:
     """Return the quantile at the tail probability exp(-y*y), for y from 1.6 to 5."""
     x = y - 1.6
@@ -96,7 +96,7 @@ def _tail(y: Any) -> Any:
     return 1.42343711074968358 + x * (s / (1 + x * d))
 
 
-@kernel.function
+@Helper
 def _far_tail(y: Any) -> Any:
     """Return the quantile at the tail probability exp(-y*y), for y from 5."""
     x = y - 5
@@ -109,7 +109,7 @@ def _far_tail(y: Any) -> Any:
     return 6.6579046435011037772 + x * (s / (1 + x * d))
 
 
-@kernel.function
+@Helper
 def normal32(q: Any, p: Any, zero: Any) -> Any:
     """Return the normal quantile of 0.5 + q = 1 - p, both at most 0.5, in float32."""
     x, k = _reduced(p, zero)
@@ -117,7 +117,7 @@ def normal32(q: Any, p: Any, zero: Any) -> Any:
     return where(q <= 0.425, _central(q), _tail(y))
 
 
-@kernel.function
+@Helper
 def normal64(q: Any, p: Any, zero: Any) -> Any:
     """Return the normal quantile of 0.5 + q = 1 - p, both at most 0.5, in float64."""
     x, k = _scaled(p, zero, 2.3283064365386963e-10, 4294967296.0, 32)
@@ -129,14 +129,14 @@ def normal64(q: Any, p: Any, zero: Any) -> Any:
 # --- the exponential distribution ---------------------------------------------------------------
 
 
-@kernel.function
+@Helper
 def exponential32(u: Any, v: Any, zero: Any) -> Any:
     """Return -log(v) = -log(1 - u) in float32."""
     x, k = _reduced(v, zero)
     return -log32(where(u < 0.25, -u, x - 1), k)
 
 
-@kernel.function
+@Helper
 def exponential64(u: Any, v: Any, zero: Any) -> Any:
     """Return -log(v) = -log(1 - u) in float64."""
     x, k = _scaled(v, zero, 2.3283064365386963e-10, 4294967296.0, 32)

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from portarray._kernel_language.decorator import kernel
+from portarray._kernel_language.intrinsics import Helper
 
 
-@kernel.function
+@Helper
 def _rotated(x: Any, count: Any) -> Any:
     """Rotate 32 bits to the left."""
     return (x << count) | (x >> (32 - count))
 
 
-@kernel.function
+@Helper
 def _mixed(x0: Any, x1: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     """Compute four rounds with their rotations."""
     x0 = x0 + x1
@@ -38,7 +38,7 @@ def _mixed(x0: Any, x1: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     return x0, x1
 
 
-@kernel.function
+@Helper
 def threefry(k0: Any, k1: Any, x0: Any, x1: Any) -> Any:
     """Return the two words for a key ``k0, k1`` and a counter ``x0, x1``, all of uint32."""
     k2 = k0 ^ k1 ^ 0x1BD11BDA

@@ -13,7 +13,7 @@ from portarray._array.array import Array
 from portarray._config import config
 from portarray._decorated import Decorated
 from portarray._devices.device import Device
-from portarray._kernel_language.arguments import hashable
+from portarray._hashing import hashable
 from portarray._kernel_language.launch_cache import put
 from portarray._namespace import pa
 from portarray._transforms import precision as precisions

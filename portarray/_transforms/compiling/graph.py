@@ -14,7 +14,7 @@ from portarray._array import dispatch
 from portarray._array.array import Array
 from portarray._array.kernel import is_watched
 from portarray._devices.device import Device
-from portarray._kernel_language.arguments import hashable
+from portarray._hashing import hashable
 from portarray._kernel_language.functions import OPERATORS
 from portarray._transforms import tracing
 from portarray._transforms.compiling.signatures import frozen

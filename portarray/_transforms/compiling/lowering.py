@@ -8,7 +8,7 @@ from textwrap import shorten
 from typing import Any
 
 from portarray._compile_notice import compile_notice
-from portarray._kernel_language.arguments import hashable
+from portarray._hashing import hashable
 from portarray._kernel_language.launch_cache import put
 from portarray._transforms.compiling import buffers
 from portarray._transforms.compiling.codegen import replay

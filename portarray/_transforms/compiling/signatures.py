@@ -11,7 +11,7 @@ import numpy as np
 
 from portarray._array.array import Array
 from portarray._devices.device import Device
-from portarray._kernel_language.arguments import hashable
+from portarray._hashing import hashable
 from portarray._trees.node_types import node_type, slots_of
 
 __all__ = ["BY_TEXT", "STRINGS", "VALUE_TYPES", "frozen", "is_value", "repeats", "signature"]
