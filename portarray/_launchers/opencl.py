@@ -127,7 +127,7 @@ class _HostLauncher(OpenCLLauncher):
 class _HostRecorder(Recorder):
     """Records launches in host memory; arrays are in C order."""
 
-    sees_all = False
+    records_calls = False
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ class Recorder(ABC):
         Their queue.
     """
 
-    sees_all: ClassVar[bool]
+    records_calls: ClassVar[bool]
     """Whether it notices all that reads or writes arrays, not only launches."""
 
     def __init__(self, device: Device, queue: cl.CommandQueue) -> None:
@@ -95,7 +95,7 @@ class Recorder(ABC):
         finally:
             current.recorder = outer
         enqueued = self.device.launched - previous
-        if self.sees_all and enqueued != len(self._launches):  # a copy, or another thread's
+        if self.records_calls and enqueued != len(self._launches):  # a copy, or another thread's
             self.refuse()
 
     def refuse(self) -> None:
@@ -226,7 +226,7 @@ class Recording:
                         changed[1::2] = [arguments[slot] for slot in slots]
                         set_arguments(tuple(changed))
                     event = enqueue(recorder.queue, kernel, size, group)
-                    if recorder.sees_all:
+                    if recorder.records_calls:
                         device.launched += 1
             recorder.finish(event)
         except cl.Error as error:

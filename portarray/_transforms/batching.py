@@ -497,7 +497,7 @@ PLANNED = frozenset(
         *_REDUCTIONS,
         *("broadcast_to", "concat", "cumulative_prod", "cumulative_sum", "expand_dims", "flip"),
         *("getitem", "linalg.outer", "matmul", "matrix_transpose", "moveaxis", "permute_dims"),
-        *("reshape", "roll"),
+        *("reshape", "roll", "setitem"),
         *("squeeze", "stack", "std", "tile", "tril", "triu", "unstack", "var", "vecdot"),
     )
 )

@@ -6,9 +6,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from portarray._array import call
 from portarray._array.array import Array
+from portarray._hashing import hashable
 from portarray._namespace import pa
+from portarray._transforms.batching import PLANNED
 from portarray._transforms.gradient_arguments import (
     check_cotangent,
     check_directions,
@@ -19,14 +23,26 @@ from portarray._transforms.gradient_arguments import (
     pair,
     parameters,
 )
+from portarray._transforms.planning import Plans
 from portarray._transforms.vjp import compute_vjp
 from portarray._transforms.vmap import vmap
 from portarray._trees import array_trees
+from portarray.backends.base import Backend
 from portarray.errors import TracedArrayError
 
 __all__ = ["grad", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"]
 
 Function = Callable[..., Any]
+
+SMALL = 100_000
+"""Elements of the arguments up to which gradients have plans."""
+
+_KNOWN = PLANNED | {
+    *("kernels.gelu", "kernels.layer_norm", "kernels.linear", "kernels.log_softmax"),
+    *("kernels.relu", "kernels.rms_norm", "kernels.silu", "kernels.softmax"),
+    "linalg.vector_norm",
+}
+"""Calls that plans repeat: they check no values."""
 
 
 class _VJPCall:
@@ -173,27 +189,55 @@ def _derivative(
 ) -> Function:
     """Return the function that ``grad`` returns, or ``value_and_grad``."""
     ended = _ended("grad", function)
+    is_planned = hashable(argnums) and not has_aux  # a list may change
+
+    def planned(function: Function) -> Function:
+        return lambda *args: _differentiated(function, args, {}, argnums, ended, False, with_value)
+
+    plans = Plans(function, planned, _KNOWN, _gain_from_plans)
 
     @functools.wraps(function)
     def derivative(*args: Any, **named: Any) -> Any:
-        indices = normalize_argnums("grad", argnums, args)
-        vjp_call = _VJPCall(
-            "grad", function, args, named, indices, ended, has_aux=has_aux, once=True
-        )
-        y = vjp_call.output
-        if type(y) is not Array or y._dispatch.kind != "f" or y._native.shape:
-            raise TypeError(
-                f"grad: {vjp_call.name} must return one real number, an array of shape () and a "
-                f"floating-point dtype; it returned {described(y)}\n"
-                f"Hint: sum the result, or use pa.vjp or pa.jacobian"
-            )
-        gradients = vjp_call.unchecked_vjp([call.options("ones_like", y)])
-        gradient = gradients[0] if isinstance(argnums, int) else gradients
-        if with_value:
-            return ((y, vjp_call.aux) if has_aux else y), gradient
-        return (gradient, vjp_call.aux) if has_aux else gradient
+        if plans.ready and not named:
+            with np.errstate(all="ignore"):  # as in the way back of a tape
+                output = plans.run(args)
+            if output is not plans.other:
+                return output
+        output = _differentiated(function, args, named, argnums, ended, has_aux, with_value)
+        if is_planned and not named:
+            plans.count(args)
+        return output
 
     return derivative
+
+
+def _gain_from_plans(arrays: list[Array]) -> bool:
+    """Return whether the calls of a tape take longer than what they compute."""
+    for x in arrays:
+        if x._dispatch.device._backend.__class__.vjp is not Backend.vjp:
+            return False
+    return sum(x.size for x in arrays) <= SMALL
+
+
+def _differentiated(
+    function: Function, args: tuple[Any, ...], named: dict[str, Any],
+    argnums: int | Sequence[int], ended: str, has_aux: bool, with_value: bool,
+) -> Any:  # fmt: skip
+    """Return the gradient of a function, with its value if asked for."""
+    indices = normalize_argnums("grad", argnums, args)
+    vjp_call = _VJPCall("grad", function, args, named, indices, ended, has_aux=has_aux, once=True)
+    y = vjp_call.output
+    if type(y) is not Array or y._dispatch.kind != "f" or y._native.shape:
+        raise TypeError(
+            f"grad: {vjp_call.name} must return one real number, an array of shape () and a "
+            f"floating-point dtype; it returned {described(y)}\n"
+            f"Hint: sum the result, or use pa.vjp or pa.jacobian"
+        )
+    gradients = vjp_call.unchecked_vjp([call.options("ones_like", y)])
+    gradient = gradients[0] if isinstance(argnums, int) else gradients
+    if with_value:
+        return ((y, vjp_call.aux) if has_aux else y), gradient
+    return (gradient, vjp_call.aux) if has_aux else gradient
 
 
 def grad(

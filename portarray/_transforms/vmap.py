@@ -17,6 +17,7 @@ from portarray._transforms import tracing, user_kernel_batches
 from portarray._transforms.batching import DIRECT, PLANNED, RULES, Call, Direct, looped
 from portarray._transforms.gradient_arguments import check_function, described, name_of, parameter
 from portarray._transforms.ownership import separated
+from portarray._transforms.planning import CALL_ERRORS, Plans
 from portarray._transforms.tracer import Tracer, any_may_hold, current, detached
 from portarray._transforms.tracing import Trace
 from portarray._trees import array_trees
@@ -28,12 +29,6 @@ Function = Callable[..., Any]
 Axes = list[int | None]
 _ARRAYS = {Array}
 _AXES = {int, type(None)}
-UNPLANNED = 32
-"""Calls of a vmapped function after which it has a plan for arguments like the last ones."""
-
-MOST_PLANS = 4
-
-_CALL_ERRORS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function:
@@ -88,62 +83,25 @@ def vmap(function: Function, /, in_axes: Any = 0, out_axes: Any = 0) -> Function
     [[10.0, 20.0], [66.0, 88.0]]
     """
     check_function("vmap", function)
-    plans = _Plans(function, in_axes, out_axes)
+    is_fixed = hashable((in_axes, out_axes))  # else they may change
+
+    def planned(function: Function) -> Function:
+        return lambda *args: _called(function, args, {}, in_axes, out_axes)
+
+    plans = Plans(function, planned, PLANNED)
 
     @functools.wraps(function)
     def batched(*args: Any, **named: Any) -> Any:
-        count = len(args)
-        for planned, arguments in plans.ready:
-            if arguments == count and not named:
-                try:
-                    output = planned(*args)
-                except _CALL_ERRORS:  # the call below raises with its names
-                    break
-                if output is not plans.other:
-                    return output
+        if plans.ready and not named:
+            output = plans.run(args)
+            if output is not plans.other:
+                return output
         output = _called(function, args, named, in_axes, out_axes)
-        if plans.are_due() and not named:
-            plans.add(args)
+        if is_fixed and not named:
+            plans.count(args)
         return output
 
     return batched
-
-
-class _Plans:
-    """The plans of a vmapped function: what it called for arguments of some shapes and dtypes."""
-
-    def __init__(self, function: Function, in_axes: Any, out_axes: Any) -> None:
-        self.ready: list[tuple[Function, int]] = []  # with the numbers of arguments
-        self.other: Any = None
-        self.reason = ""  # why there is no plan, an error
-        self._function = function
-        self._axes = in_axes, out_axes
-        self._calls = 0
-        self._attempts = MOST_PLANS if hashable(self._axes) else 0  # else they may change
-
-    def are_due(self) -> bool:
-        """Count a call without a plan; return whether the next one shall have one."""
-        self._calls += 1
-        return self._attempts > 0 and self._calls % UNPLANNED == 0
-
-    def add(self, args: tuple[Any, ...]) -> None:
-        """Make a plan for calls with arguments like these if the function is pure."""
-        from portarray._transforms.compiling import plans  # imported only when needed
-
-        def transform(function: Function) -> Function:
-            return lambda *args: _called(function, args, {}, *self._axes)
-
-        self._attempts -= 1
-        self.other = plans.OTHER
-        try:
-            planned = plans.plan(transform, self._function, args, PLANNED)
-        except Exception as error:  # noqa: BLE001  (which calls without a plan do not raise)
-            self.reason = f"{type(error).__name__}: {error}"
-            planned = plans.never
-        if planned is plans.never:
-            self._attempts = 0
-        else:
-            self.ready = [*self.ready, (planned, len(args))]
 
 
 def _called(function: Function, args: Any, named: Any, in_axes: Any, out_axes: Any) -> Any:
@@ -442,7 +400,7 @@ class _BatchTrace(Trace):
         xp = dispatch.functions_of(device._home).namespace
         try:
             batch = DIRECT[name](Direct(name, function, xp, natives, batched, options))
-        except _CALL_ERRORS:  # the call for the first example raises with its shapes
+        except CALL_ERRORS:  # the call for the first example raises with its shapes
             return None
         if batch is None or not batch.shape or batch.shape[0] != self._size:
             return None

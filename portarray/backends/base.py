@@ -118,6 +118,10 @@ class Backend(ABC):
     """Elements times calls up to which the library's own calls cost less than the launch of a
     kernel that computes them all. **May**."""
 
+    records_calls: ClassVar[bool] = False
+    """Whether what :meth:`recorder` records are all calls, not the launches of user kernels alone.
+    **May**."""
+
     tuned_kernels: ClassVar[Mapping[str, tuple[TunedKernel, ...]]] = {}
     """The library's tuned versions of core kernels, by kernel name, in the order in which they are
     tried. **May**."""

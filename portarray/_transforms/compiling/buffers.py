@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from portarray._array import call_cache, device_scope, dispatch
 from portarray._transforms.compiling.explanation import Buffers
-from portarray._transforms.compiling.fused import Fused
 from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, refs
 from portarray._transforms.shared_memory import VIEWS
+
+if TYPE_CHECKING:
+    from portarray._transforms.compiling.fused import Fused
 
 __all__ = ["Plan", "last_uses", "plan"]
 
@@ -100,7 +102,7 @@ class _Planner:
 
     def _find_sources(self, step: Any) -> None:
         inside: frozenset[int] = frozenset()
-        if isinstance(step, Fused) or self._is_fresh(step):
+        if not isinstance(step, Node) or self._is_fresh(step):
             self.fresh.update(step.outputs)
         else:
             inside = frozenset().union(*(self.sources[n] for n in step.inputs()))
@@ -195,10 +197,10 @@ class _Planner:
         for n, step in enumerate(self.steps):
             for index in sorted(ending.get(n, ())):
                 self.free.setdefault(self._kind(index), []).append(index)
-            if isinstance(step, Fused):
-                taken = self._taken_by_kernel(n, step)
-            else:
+            if isinstance(step, Node):
                 taken = self._taken_by_call(n, step)
+            else:
+                taken = self._taken_by_kernel(n, step)
             reused += taken
             allocated += sum(not self._is_view(step) for _ in step.outputs) - taken
         for index, step in self.held.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from portarray import _codegen
 from portarray._array import call_cache, device_scope, dispatch
@@ -17,9 +17,6 @@ from portarray._transforms.compiling.graph import Constant, Graph, Node, Ref, re
 from portarray._transforms.compiling.recorded import Recorded
 from portarray._trees import array_trees
 from portarray._trees.node_types import node_type
-
-if TYPE_CHECKING:
-    from portarray._opencl.recording import Recorder
 
 __all__ = ["builder", "replay"]
 
@@ -48,7 +45,7 @@ class _Writer:
         graph, steps = self.graph, self.steps
         inputs = [f"v{index}" for index in graph.inputs]
         ends = [self.text(x) for x in graph.outputs]
-        is_recorded = _recorder(graph, steps, sees_all=True) is not None
+        is_recorded = _is_recorded(graph, steps, calls=True)
         blocks = {} if is_recorded else _launch_blocks(graph, steps, self.plan)
         lines: list[str] = []
         for n in range(len(steps)):
@@ -108,7 +105,7 @@ class _Writer:
         parameters += names
         lines = [f"with {self.constant(LaunchBlock)}():", *(f"    {line}" for line in lines)]
         run = self.function("block", parameters, lines, results)
-        if _recorder(self.graph, steps, sees_all=False) is not None:
+        if _is_recorded(self.graph, steps, calls=False):
             run = self.recorded(run, steps)
         targets = "".join(f"{result}, " for result in results)
         call = f"{targets}{'= ' if targets else ''}{self.constant(run)}({', '.join(parameters)})"
@@ -193,16 +190,17 @@ def _device(step: Any) -> Device:
     return device
 
 
-def _recorder(graph: Graph, steps: Sequence[Any], *, sees_all: bool) -> Recorder | None:
-    """Return what records the launches of steps, None if nothing does."""
+def _is_recorded(graph: Graph, steps: Sequence[Any], *, calls: bool) -> bool:
+    """Return whether a recorder of all calls sees these steps, or one of launches alone."""
     devices = {_device(step) for step in steps}
-    if sees_all:
+    if calls:
         devices.update(graph.devices())
     if not steps or len(devices) != 1 or config._kernel_debug:
-        return None
+        return False
     device = devices.pop()
-    recorder = device._backend.recorder(device.native)
-    return recorder if recorder is not None and recorder.sees_all == sees_all else None
+    backend = device._backend
+    # Asked for a recorder, NumPy and PyTorch import the launcher of kernels, which takes a while.
+    return backend.records_calls == calls and backend.recorder(device.native) is not None
 
 
 def _launch_blocks(graph: Graph, steps: Sequence[Any], plan: Plan) -> dict[int, int]:
@@ -230,7 +228,7 @@ def _launch_blocks(graph: Graph, steps: Sequence[Any], plan: Plan) -> dict[int, 
     return {
         n: first
         for n, first in blocks.items()
-        if lengths[first] > 1 or _recorder(graph, [steps[n]], sees_all=False) is not None
+        if lengths[first] > 1 or _is_recorded(graph, [steps[n]], calls=False)
     }
 
 

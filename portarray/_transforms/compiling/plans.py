@@ -79,7 +79,8 @@ def _is_traced(x: Array) -> bool:
 
 def _is_independent(node: Node) -> bool:
     """Return whether a call has no arrays of indices, which may be out of bounds."""
-    return node.name != "getitem" or is_basic(map(type, parts(node.args[1])))
+    is_indexed = node.name in ("getitem", "setitem")
+    return not is_indexed or is_basic(map(type, parts(node.args[1])))
 
 
 def _rebound(function: Function, stand_ins: Mapping[int, Array]) -> Function:

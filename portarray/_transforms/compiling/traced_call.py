@@ -6,7 +6,7 @@ import copy
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from portarray._array import dispatch
 from portarray._array.array import Array
@@ -15,10 +15,8 @@ from portarray._config import config
 from portarray._devices.selection import watch_default
 from portarray._namespace import pa
 from portarray._transforms import tracing
-from portarray._transforms.compiling import lowering
 from portarray._transforms.compiling.codegen import builder
 from portarray._transforms.compiling.graph import Capture, Graph
-from portarray._transforms.compiling.lowering import Sized
 from portarray._transforms.compiling.program import Call, Output, Program, containers
 from portarray._transforms.compiling.signatures import frozen, is_value, repeats
 from portarray._transforms.compiling.state import State, traced_state
@@ -28,6 +26,9 @@ from portarray._transforms.tracer import Tracer, lowered
 from portarray._trees import array_trees
 from portarray._trees.node_types import node_type
 from portarray.errors import TracedArrayError
+
+if TYPE_CHECKING:
+    from portarray._transforms.compiling.lowering import Sized
 
 __all__ = ["TracedCall"]
 
@@ -220,6 +221,8 @@ class TracedCall:
 
     def program(self, call: Call, optimize: str, sized: Sized | None) -> Program:
         """Compile what the function called."""
+        from portarray._transforms.compiling import lowering  # plans of calls need none
+
         capture, state = self.capture, self.state
         graph, outputs, build = self.graph()
         used = [n for n, index in enumerate(capture.state) if index in set(graph.inputs)]

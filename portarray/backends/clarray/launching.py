@@ -46,7 +46,7 @@ class _ArrayLauncher(OpenCLLauncher):
 class _ArrayRecorder(Recorder):
     """Records all that happens to clarray's arrays, in its queue."""
 
-    sees_all = True
+    records_calls = True
 
     def memory(self, x: Array) -> Storage:
         return x.storage
@@ -74,6 +74,8 @@ class _ArrayRecorder(Recorder):
 
 class Launching(Backend):
     """Launchers of programs on clarray's devices."""
+
+    records_calls = True
 
     def launcher(self, device: Device) -> Launcher:
         return _launcher(device)
