@@ -170,21 +170,25 @@ class KernelFunction(Decorated):
                         return changed
                     table = (changed[0] if type(changed) is tuple else changed)._dispatch
                     return _returned([results.wrapped(native, table) for native in new])
-            spec = arguments.call_spec(self._definition, args, {}, ndrange, group)
-            if self._definition.differentiable:
-                self._adjoint(spec)
-            if config._kernel_debug:
-                return _returned(self._oracle.run(spec, in_place=True))
-            prepared = self._prepared.get(spec.key)
-            if prepared is None or not prepared.draft.captures.are_current():
-                prepared = prepare(self._definition, spec)
-                put(self._prepared, spec.key, prepared, launch_cache.MOST_PROGRAMS)
-            return self._run(prepared, spec, shared)
+            return self._first(args, ndrange, group, shared)
         except (AttributeError, TypeError, TracedArrayError):
             if base.scope_changes == changes:
                 raise
         # Another thread began or ended the tracing of a function that reads one of the arrays.
         return self(*args, ndrange=ndrange, group=group)
+
+    def _first(self, args: tuple[Any, ...], ndrange: Any, group: Any, shared: Any) -> Any:
+        """Run a call that repeats no earlier one; ``shared`` is its key, None for no key."""
+        spec = arguments.call_spec(self._definition, args, {}, ndrange, group)
+        if self._definition.differentiable:
+            self._adjoint(spec)
+        if config._kernel_debug:
+            return _returned(self._oracle.run(spec, in_place=True))
+        prepared = self._prepared.get(spec.key)
+        if prepared is None or not prepared.draft.captures.are_current():
+            prepared = prepare(self._definition, spec)
+            put(self._prepared, spec.key, prepared, launch_cache.MOST_PROGRAMS)
+        return self._run(prepared, spec, shared)
 
     def _bound(
         self, checked: Collection[int], args: Sequence[Any], ndrange: Any, group: Any

@@ -10,7 +10,10 @@ from typing import Any
 
 import portarray.kernel_language as kl
 from portarray._kernel_language.decorator import kernel
+from portarray._kernel_language.kernel import KernelFunction
 from portarray.random.distributions import (
+    F32,
+    F64,
     SECOND,
     below,
     below_wide,
@@ -102,40 +105,34 @@ def fill_uniform64(
     out[kl.index()] = within(uniform64(x0, x1, kl.float64), width, least, most)
 
 
-@kernel(static=("block",))
-def fill_normal32(
-    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any, loc: Any
-) -> None:
-    """Write normal numbers."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = normal32(x0, x1, kl.float32) * scale + loc
+def _normal(sample: Any, scalar: Any) -> KernelFunction:
+    @kernel(static=("block",))
+    def fill_normal(
+        out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any,
+        scale: Any, loc: Any,
+    ) -> None:  # fmt: skip
+        x0, x1 = _words(key, high, low, block, row, gap)
+        out[kl.index()] = sample(x0, x1, scalar) * scale + loc
+
+    return fill_normal
 
 
-@kernel(static=("block",))
-def fill_normal64(
-    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any, loc: Any
-) -> None:
-    """Write normal numbers."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = normal64(x0, x1, kl.float64) * scale + loc
+fill_normal32, fill_normal64 = _normal(normal32, F32.type), _normal(normal64, F64.type)
 
 
-@kernel(static=("block",))
-def fill_exponential32(
-    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any
-) -> None:
-    """Write exponential numbers."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = exponential32(x0, x1, kl.float32) * scale
+def _exponential(sample: Any, scalar: Any) -> KernelFunction:
+    @kernel(static=("block",))
+    def fill_exponential(
+        out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any
+    ) -> None:
+        x0, x1 = _words(key, high, low, block, row, gap)
+        out[kl.index()] = sample(x0, x1, scalar) * scale
+
+    return fill_exponential
 
 
-@kernel(static=("block",))
-def fill_exponential64(
-    out: Any, key: Any, high: Any, low: Any, block: Any, row: Any, gap: Any, scale: Any
-) -> None:
-    """Write exponential numbers."""
-    x0, x1 = _words(key, high, low, block, row, gap)
-    out[kl.index()] = exponential64(x0, x1, kl.float64) * scale
+fill_exponential32 = _exponential(exponential32, F32.type)
+fill_exponential64 = _exponential(exponential64, F64.type)
 
 
 @kernel(static=("block",))

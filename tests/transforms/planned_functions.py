@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from types import FunctionType, SimpleNamespace
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import portarray as pa
+from portarray._transforms import planning
 
 UNARY = ("sin", "tanh", "exp", "negative", "square", "floor", "sign")
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "hypot", "atan2")
@@ -19,6 +21,26 @@ REDUCTIONS = ("sum", "max", "mean", "min", "prod")
 
 def placed(values: Any, device: str) -> pa.Array:
     return pa.asarray(np.asarray(values, "f4"), device=device)
+
+
+def count_calls(patch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[Any]:
+    """Return a list that gets the functions that ``module.name`` is called with from now on."""
+    functions: list[Any] = []
+    called = getattr(module, name)
+
+    def counted(function: Any, *args: Any) -> Any:
+        functions.append(function)
+        return called(function, *args)
+
+    patch.setattr(module, name, counted)
+    return functions
+
+
+def called_often(transformed: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    """Return a function that has been called often enough to have a plan."""
+    for _ in range(planning.UNPLANNED):
+        transformed(*args)
+    return transformed
 
 
 def drawn(rng: random.Random, ndim: int, depth: int = 4) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from compiled_arrays import host
-from planned_functions import EFFECTS, defined, drawn, placed
+from planned_functions import EFFECTS, called_often, count_calls, defined, drawn, placed
 
 import portarray as pa
-from portarray._transforms import gradients, planning
+from portarray._transforms import gradients
 from portarray._trees.array_trees import leaves
 from portarray.backends.base import Backend
 
@@ -24,24 +23,9 @@ def has_plans(device: str) -> bool:
 
 
 @pytest.fixture
-def calls(monkeypatch: Any) -> list[Any]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Return a list that gets the functions that are called without a plan."""
-    functions: list[Any] = []
-    called = gradients._differentiated
-
-    def counted(function: Any, *args: Any) -> Any:
-        functions.append(function)
-        return called(function, *args)
-
-    monkeypatch.setattr(gradients, "_differentiated", counted)
-    return functions
-
-
-def planned(transformed: Callable[..., Any], *args: Any) -> Callable[..., Any]:
-    """Call a function often enough to have a plan."""
-    for _ in range(planning.UNPLANNED):
-        transformed(*args)
-    return transformed
+    return count_calls(monkeypatch, gradients, "_differentiated")
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -58,7 +42,7 @@ def test_drawn_functions_give_the_same_bits(seed: int, calls: list[Any], device:
     function = defined(text, m=array(4, 4))
     argnums: Any = rng.choice((0, (0, 1), (2, 1, 0)))
     transform = rng.choice((pa.grad, pa.value_and_grad))
-    gradient = planned(transform(function, argnums), array(4), array(4), array(4))
+    gradient = called_often(transform(function, argnums), array(4), array(4), array(4))
     for _ in range(2):
         args = array(4), array(4), array(4)
         expected = transform(function, argnums)(*args)
@@ -76,7 +60,7 @@ def test_what_a_function_refers_to_may_change(calls: list[Any], device: str) -> 
     def loss(x: Any, offset: Any = 1.0) -> Any:
         return pa.sum(x * x * weights) * factor * offset
 
-    gradient = planned(pa.grad(loss), x)
+    gradient = called_often(pa.grad(loss), x)
     calls.clear()
     assert gradient(x).tolist() == [4.0, 80.0]
     weights[...] = placed([0, 1], device)  # in place
@@ -105,7 +89,7 @@ def test_gradients_of_plans_share_no_memory(calls: list[Any], device: str) -> No
     def total(x: Any, y: Any) -> Any:
         return pa.sum(x + y)
 
-    gradient = planned(pa.grad(total, (0, 1)), x, y)
+    gradient = called_often(pa.grad(total, (0, 1)), x, y)
     first, second = gradient(x, y)
     again, _ = gradient(x, y)
     first *= 0.0
@@ -121,7 +105,7 @@ def test_functions_with_effects_are_called_each_time(function: Any, calls: list[
     def total(x: Any) -> Any:
         return pa.sum(function(x))
 
-    gradient = planned(pa.grad(total), x)
+    gradient = called_often(pa.grad(total), x)
     calls.clear()
     gradient(x)
     assert calls == [total]
@@ -140,7 +124,7 @@ def test_pure_functions_have_plans(calls: list[Any]) -> None:
         return pa.sum(pa.grad(loss)(tree, x)["w"] ** 2)
 
     for function in (loss, step):
-        gradient = planned(pa.value_and_grad(function), tree, x)
+        gradient = called_often(pa.value_and_grad(function), tree, x)
         expected = pa.value_and_grad(function)(tree, x)
         calls.clear()
         value, slopes = gradient(tree, x)
@@ -163,19 +147,19 @@ def test_what_has_no_plan(calls: list[Any]) -> None:
         yield pa.grad(lambda x: pa.sum(x), [0]), (placed([1, 2], "numpy"),)
 
     for gradient, args in cases():
-        planned(gradient, *args)
+        called_often(gradient, *args)
         calls.clear()
         gradient(*args)
         assert len(calls) == 1
 
 
 def test_errors_of_plans_are_those_of_calls(device: str) -> None:
-    root = planned(pa.grad(lambda x: pa.sum(pa.sqrt(x))), placed([1, 4], device))
+    root = called_often(pa.grad(lambda x: pa.sum(pa.sqrt(x))), placed([1, 4], device))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert root(placed([0, 4], device)).tolist() == [np.inf, 0.25]
-    gradient = planned(pa.grad(lambda x: pa.sum(x * x)), placed([1, 2], device))
+    gradient = called_often(pa.grad(lambda x: pa.sum(x * x)), placed([1, 2], device))
     with pytest.raises(TypeError, match="derivatives need floating-point arrays"):
         gradient(pa.asarray([1, 2], device=device))
     with pytest.raises(TypeError, match="must return one real number"):
-        planned(pa.grad(lambda x: x * 2), placed([1, 2], device))
+        called_often(pa.grad(lambda x: x * 2), placed([1, 2], device))

@@ -8,35 +8,32 @@ from typing import Any
 import numpy as np
 import pytest
 from compiled_arrays import host
-from planned_functions import EFFECTS, TABLE, WEIGHTS, defined, drawn, placed
+from planned_functions import (
+    EFFECTS,
+    TABLE,
+    WEIGHTS,
+    called_often,
+    count_calls,
+    defined,
+    drawn,
+    placed,
+)
 
 import portarray as pa
-from portarray._transforms import planning
 from portarray._transforms import vmap as vmapping
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
 @pytest.fixture
-def calls(monkeypatch: Any) -> list[Any]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Return a list that gets the functions that are called without a plan."""
-    functions: list[Any] = []
-    called = vmapping._called
-
-    def counted(function: Any, *args: Any) -> Any:
-        functions.append(function)
-        return called(function, *args)
-
-    monkeypatch.setattr(vmapping, "_called", counted)
-    return functions
+    return count_calls(monkeypatch, vmapping, "_called")
 
 
 def planned(function: Any, *args: Any, **axes: Any) -> Any:
     """Return a vmapped function that has been called often enough to have a plan."""
-    vmapped = pa.vmap(function, **axes)
-    for _ in range(planning.UNPLANNED):
-        vmapped(*args)
-    return vmapped
+    return called_often(pa.vmap(function, **axes), *args)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -226,14 +226,11 @@ class Capture(Trace):
 
     def call_kernel(self, kernel: Any, args: Sequence[Any], ndrange: Any, group: Any) -> Any:
         """Call a user kernel and record its launch."""
-        if threading.get_ident() != self._thread:  # which may come when the trace has ended
-            natives = [x._native if type(x) is Array else None for x in args]
-            if self._is_of_scope(natives, {}):
-                mine = {
-                    id(x): tracing.untraced(x.value, x.home) for x in self._tracers(natives, {})
-                }
-                plain = [mine.get(id(native), x) for native, x in zip(natives, args, strict=True)]
-                return kernel(*plain, ndrange=ndrange, group=group)
+        natives = [x._native if type(x) is Array else None for x in args]
+        if self.is_of_another_thread(natives, {}):  # also when the trace has ended
+            mine = {id(x): tracing.untraced(x.value, x.home) for x in self._tracers(natives, {})}
+            plain = [mine.get(id(native), x) for native, x in zip(natives, args, strict=True)]
+            return kernel(*plain, ndrange=ndrange, group=group)
         return KernelCall(self, kernel, args, ndrange, group).record()
 
     def records_launch(self, arrays: Sequence[Array]) -> bool:

@@ -75,7 +75,7 @@ class _ArrayRecorder(Recorder):
 class Launching(Backend):
     """Launchers of programs on clarray's devices."""
 
-    records_calls = True
+    records_calls = _ArrayRecorder.records_calls
 
     def launcher(self, device: Device) -> Launcher:
         return _launcher(device)

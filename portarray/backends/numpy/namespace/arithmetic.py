@@ -61,7 +61,7 @@ def strong_multiply(x1: Any, x2: Any, /) -> Array:
 def strong_divide(x1: Any, x2: Any, /) -> Array:
     """Return ``x1 / x2``, but zero where x1 is zero."""
     out: Array = x1 / x2
-    square = np.vdot(out, out)
+    square = inner(out, out)
     return out if square == square else _with_strong_zeros(out, x1)
 
 
